@@ -1,0 +1,48 @@
+"""The extension modules; all other metadata stands in setup.cfg."""
+
+import os
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+MOD_NAMES = [
+    "spacy_dynsel.bridge",
+    "spacy_dynsel.core.checksum",
+    "spacy_dynsel.core.learner",
+    "spacy_dynsel.core.lexicon",
+    "spacy_dynsel.core.program",
+    "spacy_dynsel.core.scorer",
+    "spacy_dynsel.tasks._tagging",
+]
+
+DIRECTIVES = {
+    "language_level": 3,
+    "embedsignature": True,
+    "boundscheck": bool(os.environ.get("DYNSEL_BOUNDSCHECK")),
+    "wraparound": False,
+    "cdivision": True,
+    "freethreading_compatible": False,
+}
+
+if os.name == "nt":
+    COMPILE_ARGS = ["/O2", "/std:c++17"]
+    LINK_ARGS: list[str] = []
+else:
+    COMPILE_ARGS = ["-O3", "-std=c++17", "-pthread", "-Wno-unused-function"]
+    LINK_ARGS = ["-pthread"]
+
+extensions = [
+    Extension(
+        name,
+        [name.replace(".", "/") + ".pyx"],
+        include_dirs=[numpy.get_include(), "spacy_dynsel/core"],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+        extra_compile_args=COMPILE_ARGS,
+        extra_link_args=LINK_ARGS,
+        language="c++",
+    )
+    for name in MOD_NAMES
+]
+
+setup(ext_modules=cythonize(extensions, compiler_directives=DIRECTIVES))

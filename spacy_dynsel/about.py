@@ -1,0 +1,2 @@
+__title__ = "spacy-dynsel"
+__version__ = "0.1.0"

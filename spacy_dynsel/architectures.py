@@ -1,0 +1,32 @@
+"""Registered model builders. A .py file, since configs need real annotations."""
+
+from thinc.api import Model
+
+from .settings import LearnerSettings
+from .shim import wrap_engine
+from .tasks.tagging import TaggingModel
+from .templates import Templates
+
+
+def DynamicTagger(  # noqa: N802
+    templates: Templates,
+    learner: LearnerSettings,
+    class_min_count: int,
+    class_min_share: float,
+) -> Model:
+    """A linear tagger with early exit.
+
+    templates (Templates): The templates, see spacy_dynsel.templates.v1.
+    learner (LearnerSettings): How to learn, see spacy_dynsel.learner.v1.
+    class_min_count (int): How often a word has to occur in the training data to have
+        an ambiguity class.
+    class_min_share (float): The share of a word's occurrences that a tag needs to be
+        part of its class.
+    """
+    engine = TaggingModel(
+        templates,
+        learner,
+        class_min_count=class_min_count,
+        class_min_share=class_min_share,
+    )
+    return wrap_engine("dynsel_tagger", engine)

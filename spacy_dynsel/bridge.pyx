@@ -1,0 +1,440 @@
+"""The only module that reads and writes spaCy's C structs."""
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+from preshed.maps cimport map_get
+from spacy.attrs cimport (
+    IS_ALPHA,
+    IS_BRACKET,
+    IS_CURRENCY,
+    IS_DIGIT,
+    IS_LOWER,
+    IS_PUNCT,
+    IS_QUOTE,
+    IS_SPACE,
+    IS_TITLE,
+    IS_UPPER,
+    LIKE_EMAIL,
+    LIKE_NUM,
+    LIKE_URL,
+)
+from spacy.strings cimport StringStore, Utf8Str
+from spacy.structs cimport LexemeC, TokenC
+from spacy.tokens.doc cimport Doc
+from spacy.typedefs cimport attr_t
+
+import numpy as np
+import spacy.about
+from spacy.vocab import Vocab
+
+from .core.hashing cimport fold, hash_bytes, mix
+from .core.lexicon cimport FIRST_VALUE, UNKNOWN, find_record
+
+from .errors import Errors
+
+cdef enum Kind:
+    WORD
+    LOWER
+    NORM
+    SHAPE
+    FLAGS
+    CLASS
+    CLUSTER
+    PREFIX
+    SUFFIX
+
+cdef enum:
+    ORTH_BLOCK = 64
+
+AFFIXES = range(1, 6)
+CLUSTER_BITS = (4, 6, 10, 20)
+
+# The columns of a lexeme: what can be said about a word without its neighbours.
+LEXICAL_COLUMNS = {
+    "word": (WORD, 0),
+    "lower": (LOWER, 0),
+    "norm": (NORM, 0),
+    "shape": (SHAPE, 0),
+    "flags": (FLAGS, 0),
+    "class": (CLASS, 0),
+    "cluster": (CLUSTER, 0),
+    **{f"cluster{bits}": (CLUSTER, bits) for bits in CLUSTER_BITS},
+    **{f"prefix{size}": (PREFIX, size) for size in AFFIXES},
+    **{f"suffix{size}": (SUFFIX, size) for size in AFFIXES},
+}
+
+cdef attr_t FLAG_MASK = (
+    (<attr_t>1 << IS_ALPHA) | (<attr_t>1 << IS_BRACKET) | (<attr_t>1 << IS_CURRENCY)
+    | (<attr_t>1 << IS_DIGIT) | (<attr_t>1 << IS_LOWER) | (<attr_t>1 << IS_PUNCT)
+    | (<attr_t>1 << IS_QUOTE) | (<attr_t>1 << IS_SPACE) | (<attr_t>1 << IS_TITLE)
+    | (<attr_t>1 << IS_UPPER) | (<attr_t>1 << LIKE_EMAIL) | (<attr_t>1 << LIKE_NUM)
+    | (<attr_t>1 << LIKE_URL)
+)
+
+cdef enum Character:
+    # What flags say beyond spaCy's own.
+    HAS_UPPER = 1
+    HAS_DIGIT = 2
+    HAS_HYPHEN = 4
+    HAS_PERIOD = 8
+    HAS_APOSTROPHE = 16
+    HAS_NON_ASCII = 32
+    STARTS_UPPER = 64
+
+
+cdef class LexemeReader:
+    """Reads the atoms of lexemes.
+
+    columns (list[str]): The columns to read, see LEXICAL_COLUMNS.
+    class_keys (array), class_values (array): The ambiguity class of words, by their
+        lower form, sorted.
+    cluster_keys (array), cluster_values (array): The Brown cluster of words, by their
+        exact form, sorted. Words without one try their lower form.
+    """
+
+    def __init__(self, list columns, class_keys, class_values, cluster_keys, cluster_values):
+        cdef ColumnC column
+        self.columns = columns
+        for name in columns:
+            column.kind, column.size = LEXICAL_COLUMNS[name]
+            self._columns.push_back(column)
+        self.class_keys = class_keys
+        self.class_values = class_values
+        self.cluster_keys = cluster_keys
+        self.cluster_values = cluster_values
+        self._class_keys = class_keys
+        self._class_values = class_values
+        self._cluster_keys = cluster_keys
+        self._cluster_values = cluster_values
+
+    def __reduce__(self):
+        return (
+            LexemeReader,
+            (
+                self.columns, self.class_keys, self.class_values,
+                self.cluster_keys, self.cluster_values,
+            ),
+        )
+
+    cdef int read(self, object strings, const void* lexeme, atom_t* atoms) except -1:
+        cdef const LexemeC* lex = <const LexemeC*>lexeme
+        cdef TextC word
+        cdef TextC lower
+        cdef ColumnC column
+        cdef uint32_t value
+        cdef int i, n_bytes
+        # Symbols and the strings of foreign vocabularies are not in the map; then
+        # these variables keep their bytes alive.
+        word_bytes = get_text(strings, lex.orth, &word)
+        lower_bytes = get_text(strings, lex.lower, &lower)
+        for i in range(<int>self._columns.size()):
+            column = self._columns[i]
+            if column.kind == WORD:
+                atoms[i] = fold(lex.orth)
+            elif column.kind == LOWER:
+                atoms[i] = fold(lex.lower)
+            elif column.kind == NORM:
+                atoms[i] = fold(lex.norm)
+            elif column.kind == SHAPE:
+                atoms[i] = fold(lex.shape)
+            elif column.kind == FLAGS:
+                atoms[i] = fold(mix(lex.flags & FLAG_MASK, characters(&word)))
+            elif column.kind == CLASS:
+                atoms[i] = find_value(self._class_keys, self._class_values, lex.lower)
+            elif column.kind == CLUSTER:
+                value = find_value(self._cluster_keys, self._cluster_values, lex.orth)
+                if value == UNKNOWN:
+                    value = find_value(self._cluster_keys, self._cluster_values, lex.lower)
+                if value == UNKNOWN or column.size == 0:
+                    atoms[i] = value
+                else:
+                    # The paths are stored with their bits reversed: the first
+                    # branching is the lowest bit.
+                    atoms[i] = FIRST_VALUE + (
+                        (value - FIRST_VALUE) & ((1 << column.size) - 1)
+                    )
+            elif column.kind == PREFIX:
+                atoms[i] = hash_affix(lower.start, prefix_bytes(&lower, column.size))
+            else:
+                n_bytes = suffix_bytes(&lower, column.size)
+                atoms[i] = hash_affix(lower.start + lower.n_bytes - n_bytes, n_bytes)
+        return 0
+
+
+cdef struct TextC:
+    const unsigned char* start
+    int n_bytes
+
+
+cdef object get_text(StringStore strings, attr_t orth, TextC* text):
+    """The UTF-8 bytes of a string. RETURNS: Their owner, or None if that is the store."""
+    cdef const Utf8Str* stored = <const Utf8Str*>map_get(strings._map.c_map, orth)
+    cdef int i
+    if stored == NULL:
+        owned = strings[orth].encode("utf8")
+        text.start = owned
+        text.n_bytes = len(owned)
+        return owned
+    # Up to 7 bytes in place; else behind a pointer, the length in front, as a run of
+    # 255s and a rest.
+    if 0 < stored.s[0] < sizeof(stored.s):
+        text.start = &stored.s[1]
+        text.n_bytes = stored.s[0]
+        return None
+    text.n_bytes = 0
+    i = 0
+    while stored.p[i] == 255:
+        text.n_bytes += 255
+        i += 1
+    text.n_bytes += stored.p[i]
+    text.start = &stored.p[i + 1]
+    return None
+
+
+cdef inline bint starts_character(unsigned char byte) noexcept nogil:
+    return byte & 0xC0 != 0x80
+
+
+cdef int prefix_bytes(const TextC* text, int n_characters) noexcept nogil:
+    """How many bytes the first characters take."""
+    cdef int i
+    for i in range(text.n_bytes):
+        if starts_character(text.start[i]):
+            if n_characters == 0:
+                return i
+            n_characters -= 1
+    return text.n_bytes
+
+
+cdef int suffix_bytes(const TextC* text, int n_characters) noexcept nogil:
+    """How many bytes the last characters take."""
+    cdef int i
+    for i in range(text.n_bytes - 1, -1, -1):
+        if starts_character(text.start[i]):
+            n_characters -= 1
+            if n_characters == 0:
+                return text.n_bytes - i
+    return text.n_bytes
+
+
+cdef atom_t hash_affix(const unsigned char* start, int n_bytes) noexcept nogil:
+    """All digits count as one."""
+    cdef unsigned char[24] buffer
+    cdef int i
+    n_bytes = min(n_bytes, 24)
+    for i in range(n_bytes):
+        buffer[i] = b"0" if b"0" <= start[i] <= b"9" else start[i]
+    return fold(hash_bytes(buffer, n_bytes))
+
+
+cdef uint64_t characters(const TextC* text) noexcept nogil:
+    cdef uint64_t found = 0
+    cdef int i
+    cdef unsigned char byte
+    for i in range(text.n_bytes):
+        byte = text.start[i]
+        if b"A" <= byte <= b"Z":
+            found |= HAS_UPPER
+            if i == 0:
+                found |= STARTS_UPPER
+        elif b"0" <= byte <= b"9":
+            found |= HAS_DIGIT
+        elif byte == b"-":
+            found |= HAS_HYPHEN
+        elif byte == b".":
+            found |= HAS_PERIOD
+        elif byte == b"'":
+            found |= HAS_APOSTROPHE
+        elif byte >= 128:
+            found |= HAS_NON_ASCII
+    return found
+
+
+cdef uint32_t find_value(
+    const uint64_t[::1] keys, const uint32_t[::1] values, uint64_t key
+) noexcept nogil:
+    """Binary search; UNKNOWN where the key is missing."""
+    cdef Py_ssize_t low = 0
+    cdef Py_ssize_t high = keys.shape[0]
+    cdef Py_ssize_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low < keys.shape[0] and keys[low] == key:
+        return values[low]
+    return UNKNOWN
+
+
+cdef size_t split_docs(list docs, vector[SequenceC]& sequences) except? 0:
+    """The sequences of some docs: sentences where their starts are set, else the
+    whole. RETURNS: The number of tokens."""
+    cdef Doc doc
+    cdef SequenceC sequence
+    cdef size_t offset = 0
+    cdef int i, start
+    for i in range(len(docs)):
+        doc = docs[i]
+        start = 0
+        sequence.doc = i
+        for end in range(1, doc.length + 1):
+            if end == doc.length or doc.c[end].sent_start == 1:
+                sequence.tokens = &doc.c[start]
+                sequence.length = end - start
+                sequence.offset = offset + start
+                sequences.push_back(sequence)
+                start = end
+        offset += doc.length
+    return offset
+
+
+cdef bint find_records(
+    const SequenceC* sequence,
+    int start,
+    int n,
+    const LexiconC* lexicon,
+    LexemeRecC* before_start,
+    LexemeRecC* after_end,
+    LexemeRecC** records,
+) noexcept nogil:
+    """Look up the records of the tokens start : start + n of a sequence, which may
+    reach beyond its ends. RETURNS: Whether there is a record for each; those that are
+    missing are NULL."""
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef bint complete = True
+    cdef int first = max(0, -start)
+    cdef int end = min(n, sequence.length - start)
+    cdef int i
+    for i in range(min(first, n)):
+        records[i] = before_start
+    for i in range(max(end, 0), n):
+        records[i] = after_end
+    for i in range(first, end):
+        records[i] = find_record(lexicon, tokens[start + i].lex.orth)
+        complete &= records[i] != NULL
+    return complete
+
+
+cdef int make_records(
+    const SequenceC* sequence,
+    int start,
+    int n,
+    LexemeRecC** records,
+    object doc,
+    Lexicon lexicon,
+    LexemeReader reader,
+    Arena scratch,
+) except -1:
+    """Make the records that find_records did not find. What the lexicon has no room
+    for is made in the scratch memory and lives as long as that is not cleared."""
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef StringStore strings = (<Doc?>doc).vocab.strings
+    cdef LexemeRecC* record
+    cdef const LexemeC* lexeme
+    cdef bint keep
+    cdef int i
+    for i in range(n):
+        if records[i] != NULL:
+            continue
+        lexeme = tokens[start + i].lex
+        # It may have come up since, in this sequence or in another thread.
+        record = find_record(&lexicon.c, lexeme.orth)
+        if record == NULL:
+            keep = not lexicon.is_full()
+            record = lexicon.new_record(lexeme.orth, lexicon.arena if keep else scratch)
+            reader.read(strings, lexeme, record.atoms)
+            lexicon.finish_record(record)
+            if keep:
+                lexicon.publish(record)
+        records[i] = record
+    return 0
+
+
+def write_tags(list docs, const uint16_t[::1] labels not None, const uint64_t[::1] tags, bint overwrite) -> None:
+    """Set token.tag.
+
+    docs (list[Doc]): The docs.
+    labels (array): The label of each token of all docs.
+    tags (array): The string ID for each label.
+    overwrite (bool): Whether to replace tags that are set.
+    """
+    cdef Doc doc
+    cdef size_t offset = 0
+    cdef int i
+    for doc in docs:
+        for i in range(doc.length):
+            if overwrite or doc.c[i].tag == 0:
+                doc.c[i].tag = tags[labels[offset + i]]
+        offset += doc.length
+
+
+def count_tokens(list docs) -> int:
+    cdef Doc doc
+    cdef size_t n = 0
+    for doc in docs:
+        n += doc.length
+    return n
+
+
+def have_same_tokens(Doc one not None, Doc other not None) -> bool:
+    """Whether two docs have the same words, so that no alignment is needed."""
+    if one.length != other.length:
+        return False
+    for i in range(one.length):
+        if one.c[i].lex.orth != other.c[i].lex.orth:
+            return False
+    return True
+
+
+def read_tags(Doc doc not None):
+    """The string IDs of token.tag."""
+    tags = np.empty(doc.length, dtype="uint64")
+    cdef uint64_t[::1] view = tags
+    for i in range(doc.length):
+        view[i] = doc.c[i].tag
+    return tags
+
+
+def read_lowers(Doc doc not None):
+    """The string IDs of token.lower."""
+    lowers = np.empty(doc.length, dtype="uint64")
+    cdef uint64_t[::1] view = lowers
+    for i in range(doc.length):
+        view[i] = doc.c[i].lex.lower
+    return lowers
+
+
+def read_sent_starts(Doc doc not None):
+    """token.sent_start: 1 for a start, -1 for none, 0 where it is not known."""
+    starts = np.empty(doc.length, dtype="int32")
+    cdef int32_t[::1] view = starts
+    for i in range(doc.length):
+        view[i] = doc.c[i].sent_start
+    return starts
+
+
+def _check_layout() -> None:
+    """Compare what this module reads with what spaCy says, so that another layout of
+    spaCy's structs is an error now and not silent corruption later."""
+    vocab = Vocab()
+    cdef Doc doc = Doc(
+        vocab, words=["dynsel", "layout"], tags=["X", "Y"], sent_starts=[True, False]
+    )
+    checks = {
+        "LexemeC.orth": (doc.c[1].lex.orth, vocab.strings["layout"]),
+        "TokenC.tag": (doc.c[1].tag, vocab.strings["Y"]),
+        "TokenC.sent_start": (doc.c[1].sent_start, -1),
+        "Doc.length": (doc.length, 2),
+    }
+    cdef TextC text
+    get_text(vocab.strings, doc.c[1].lex.orth, &text)
+    checks["Utf8Str"] = (text.start[:text.n_bytes], b"layout")
+    for what, (read, expected) in checks.items():
+        if read != expected:
+            raise ImportError(
+                Errors.DS061.format(version=spacy.about.__version__, what=what)
+            )
+
+
+_check_layout()

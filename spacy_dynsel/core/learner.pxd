@@ -1,0 +1,77 @@
+from libcpp.vector cimport vector
+
+from .program cimport ContextC, Program, ProgramC
+from .typedefs cimport feat_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+
+cdef enum Cost:
+    CORRECT = 0
+    WRONG = 1
+    INVALID = 2
+
+
+cdef struct WeightC:
+    float value              # the weight (adagrad) or its summed gradient (rda)
+    float squares            # the summed squares of its gradients
+    uint32_t label
+
+
+cdef struct RowC:
+    uint32_t start           # into the pool of weights
+    uint16_t n
+    uint16_t capacity
+
+
+cdef struct EntryC:
+    feat_t key
+    uint32_t state           # see learner.pyx
+
+
+cdef struct StepC:
+    int guess                # the best valid label, by the last prefix looked at
+    float loss
+
+
+cdef class Learner:
+    cdef readonly Program program
+    cdef readonly int n_labels
+    cdef int objective
+    cdef int optimizer
+    cdef float eta
+    cdef float delta
+    cdef float l1
+    cdef float l2
+    cdef int cutoff
+    cdef uint64_t random_state
+    cdef uint64_t n_steps
+    cdef vector[float] margins
+    cdef vector[EntryC] entries
+    cdef size_t n_entries
+    cdef vector[RowC] rows
+    cdef vector[WeightC] weights
+    cdef vector[vector[uint32_t]] free_blocks
+    # Scratch of one step
+    cdef vector[float] scores
+    cdef vector[float] gradient
+    cdef vector[int] touched
+    cdef vector[int] active
+    cdef vector[feat_t] keys
+    cdef vector[int] good
+    cdef vector[int] bad
+
+    cdef void count(self, const ContextC* context) noexcept nogil
+    cdef StepC step(
+        self, const ContextC* context, const uint8_t* costs, float drop
+    ) noexcept nogil
+    cdef int guess(self, const ContextC* context, const uint8_t* costs) noexcept nogil
+    cdef float random(self) noexcept nogil
+
+    cdef EntryC* _see(self, feat_t key) noexcept nogil
+    cdef int _find_row(self, feat_t key) noexcept nogil
+    cdef int _claim_row(self, feat_t key) noexcept nogil
+    cdef size_t _find_entry(self, feat_t key) noexcept nogil
+    cdef void _grow_entries(self) noexcept nogil
+    cdef int _add_row(self) noexcept nogil
+    cdef WeightC* _find_weight(self, int row, int label) noexcept nogil
+    cdef void _add_scores(self, int row) noexcept nogil
+    cdef float _value(self, const WeightC* weight) noexcept nogil

@@ -1,0 +1,374 @@
+# cython: infer_types=True
+"""Trainable weights: AdaGrad on hinge losses at the checkpoints of a template list.
+
+Weights are label-sparse. A feature's key leads to a row, a row to the weights of just
+the labels that ever took part in an error with that feature:
+
+    entries (hash table: key -> row)  ->  rows  ->  weights (one pool)
+
+The state of an entry is 0 for an empty place, row + 1 for a feature that has a row,
+PENDING | n for one that was seen n times, too rarely yet, and REJECTED for one that
+is rare in the data that were counted before training.
+"""
+from libc.math cimport sqrtf
+from libcpp.algorithm cimport fill
+
+import numpy as np
+
+from .program cimport TemplateC, get_key
+
+cdef extern from "kernels.hpp" nogil:
+    void DYNSEL_PREFETCH(const void* address)
+
+cdef enum:
+    PENDING = 0x80000000
+    REJECTED = 0xFFFFFFFF
+    NO_ROW = -1
+
+OBJECTIVES = ("all_prefixes", "first_satisfied", "full")
+OPTIMIZERS = ("adagrad", "rda")
+
+cdef enum Objective:
+    ALL_PREFIXES = 0
+    FIRST_SATISFIED = 1
+    FULL = 2
+
+cdef enum Optimizer:
+    ADAGRAD = 0
+    RDA = 1
+
+
+cdef class Learner:
+    """Learns the weights of one classifier, online.
+
+    program (Program): The templates.
+    n_labels (int): The number of labels.
+    settings (LearnerSettings): See there.
+    """
+
+    def __init__(self, Program program, int n_labels, settings):
+        self.program = program
+        self.n_labels = n_labels
+        self.objective = OBJECTIVES.index(settings.objective)
+        self.optimizer = OPTIMIZERS.index(settings.optimizer)
+        self.eta = settings.eta
+        self.delta = settings.delta
+        self.l1 = settings.l1
+        self.l2 = settings.l2
+        self.cutoff = settings.cutoff
+        self.random_state = (<uint64_t>settings.seed + 1) * <uint64_t>0x9E3779B97F4A7C15
+        self.n_steps = 0
+        self.margins = settings.stage_margins(program.c.n_stages)
+        self.entries.resize(1 << 16)
+        self.n_entries = 0
+        self.free_blocks.resize(20)
+        self.scores.resize(n_labels)
+        self.gradient.resize(n_labels)
+        self.active.resize(program.c.n_templates)
+        self.keys.resize(program.c.n_templates)
+        self.good.resize(program.c.n_stages)
+        self.bad.resize(program.c.n_stages)
+
+    def reject_rare(self) -> None:
+        """End the counting: features seen less often than the cutoff get no row, now
+        or later; the others get one. Without this, a feature gets its row when it has
+        been seen often enough during training."""
+        for i in range(self.entries.size()):
+            state = self.entries[i].state
+            if state & PENDING and state != REJECTED:
+                if <int>(state & ~PENDING) >= self.cutoff:
+                    self.entries[i].state = self._add_row() + 1
+                else:
+                    self.entries[i].state = REJECTED
+
+    def get_weights(self) -> tuple:
+        """All weights that are not zero, sorted by key and label.
+
+        RETURNS (tuple): Arrays of keys (uint32), labels (uint32) and values (float32).
+        """
+        cdef size_t n = 0
+        for i in range(self.entries.size()):
+            state = self.entries[i].state
+            if state and not state & PENDING:
+                n += self.rows[state - 1].n
+        ids = np.empty(n, dtype="uint64")
+        values = np.empty(n, dtype="float32")
+        cdef uint64_t[::1] id_view = ids
+        cdef float[::1] value_view = values
+        n = 0
+        for i in range(self.entries.size()):
+            state = self.entries[i].state
+            if state and not state & PENDING:
+                row = self.rows[state - 1]
+                for j in range(row.start, row.start + row.n):
+                    id_view[n] = (<uint64_t>self.entries[i].key << 32) | self.weights[j].label
+                    value_view[n] = self._value(&self.weights[j])
+                    n += 1
+        order = np.flatnonzero(values)
+        order = order[np.argsort(ids[order])]
+        ids = ids[order]
+        return (
+            (ids >> 32).astype("uint32"),
+            (ids & 0xFFFFFFFF).astype("uint32"),
+            values[order],
+        )
+
+    def set_weights(self, keys, labels, values, float squares) -> None:
+        """Continue from given weights.
+
+        squares (float): What to assume as the sum of the squared gradients that led
+            to each weight: the larger, the more slowly it changes.
+        """
+        cdef const uint32_t[::1] key_view = keys
+        cdef const uint32_t[::1] label_view = labels
+        cdef const float[::1] value_view = values
+        cdef WeightC* weight
+        for i in range(key_view.shape[0]):
+            entry = self._see(key_view[i])
+            if entry.state & PENDING:
+                entry.state = self._add_row() + 1
+            weight = self._find_weight(entry.state - 1, label_view[i])
+            weight.squares = squares
+            weight.value = value_view[i]
+            if self.optimizer == RDA:
+                weight.value *= -(self.delta + sqrtf(squares)) / self.eta
+
+    cdef void count(self, const ContextC* context) noexcept nogil:
+        """Count the features of one decision, before training."""
+        for t in range(self.program.c.n_templates):
+            self._see(get_key(&self.program.c.templates[t], context))
+
+    cdef float random(self) noexcept nogil:
+        """A number in [0, 1), by xorshift64*."""
+        cdef uint64_t x = self.random_state
+        x ^= x >> 12
+        x ^= x << 25
+        x ^= x >> 27
+        self.random_state = x
+        return <float>((x * <uint64_t>0x2545F4914F6CDD1D) >> 40) * <float>(1.0 / (1 << 24))
+
+    cdef int guess(self, const ContextC* context, const uint8_t* costs) noexcept nogil:
+        """The best valid label by all templates, without learning."""
+        cdef int best = 0
+        fill(self.scores.begin(), self.scores.end(), <float>0)
+        for t in range(self.program.c.n_templates):
+            row = self._find_row(get_key(&self.program.c.templates[t], context))
+            if row != NO_ROW:
+                self._add_scores(row)
+        for label in range(self.n_labels):
+            if costs[label] != INVALID and (
+                costs[best] == INVALID or self.scores[label] > self.scores[best]
+            ):
+                best = label
+        return best
+
+    cdef StepC step(
+        self, const ContextC* context, const uint8_t* costs, float drop
+    ) noexcept nogil:
+        """Learn from one decision.
+
+        context: What the decision sees.
+        costs: CORRECT, WRONG or INVALID for each label. Several may be correct: then
+            the best of them has to win.
+        drop: The probability for each template of being left out.
+        """
+        cdef StepC result
+        cdef const ProgramC* program = &self.program.c
+        cdef int t, stage, label, good, bad, n_stages
+        cdef int first = 0
+        cdef float loss
+        cdef WeightC* weight
+        result.loss = 0
+        result.guess = 0
+        self.n_steps += 1
+        fill(self.scores.begin(), self.scores.end(), <float>0)
+        # Keys first, then rows, then weights: what one pass needs is on its way from
+        # memory while the one before works.
+        mask = self.entries.size() - 1
+        for t in range(program.n_templates):
+            self.keys[t] = get_key(&program.templates[t], context)
+            DYNSEL_PREFETCH(&self.entries[self.keys[t] & mask])
+        for t in range(program.n_templates):
+            self.active[t] = NO_ROW
+            if drop == 0 or self.random() >= drop:
+                self.active[t] = self._claim_row(self.keys[t])
+                if self.active[t] != NO_ROW:
+                    DYNSEL_PREFETCH(&self.rows[self.active[t]])
+        for t in range(program.n_templates):
+            if self.active[t] != NO_ROW:
+                DYNSEL_PREFETCH(self.weights.data() + self.rows[self.active[t]].start)
+        n_stages = 0
+        for stage in range(program.n_stages):
+            n_stages += 1
+            for t in range(first, program.stage_ends[stage]):
+                if self.active[t] != NO_ROW:
+                    self._add_scores(self.active[t])
+            first = program.stage_ends[stage]
+            good = -1
+            bad = -1
+            for label in range(self.n_labels):
+                if costs[label] == CORRECT:
+                    if good == -1 or self.scores[label] > self.scores[good]:
+                        good = label
+                elif costs[label] == WRONG:
+                    if bad == -1 or self.scores[label] > self.scores[bad]:
+                        bad = label
+            self.good[stage] = -1
+            if good == -1 or bad == -1:
+                result.guess = good if bad == -1 else bad
+                continue
+            # Ties go to the lower label, as in the scorer.
+            if self.scores[good] > self.scores[bad]:
+                result.guess = good
+            elif self.scores[good] < self.scores[bad]:
+                result.guess = bad
+            else:
+                result.guess = min(good, bad)
+            if self.objective == FULL and stage + 1 < program.n_stages:
+                continue
+            loss = self.scores[bad] - self.scores[good] + self.margins[stage]
+            if loss > 0:
+                result.loss += loss
+                self.good[stage] = good
+                self.bad[stage] = bad
+            elif self.objective == FIRST_SATISFIED:
+                break
+        # A template takes part in its own prefix and in all later ones, so that the
+        # gradient grows from the last stage to the first.
+        self.touched.clear()
+        for stage in range(n_stages - 1, -1, -1):
+            if self.good[stage] != -1:
+                # A label is correct or wrong for the whole step, so that parts of its
+                # gradient never cancel out: 0 means that it was not touched yet.
+                if self.gradient[self.good[stage]] == 0:
+                    self.touched.push_back(self.good[stage])
+                if self.gradient[self.bad[stage]] == 0:
+                    self.touched.push_back(self.bad[stage])
+                self.gradient[self.good[stage]] -= 1
+                self.gradient[self.bad[stage]] += 1
+            if self.touched.empty():
+                continue
+            first = program.stage_ends[stage - 1] if stage else 0
+            for t in range(first, program.stage_ends[stage]):
+                if self.active[t] == NO_ROW:
+                    continue
+                for label in self.touched:
+                    g = self.gradient[label]
+                    if g == 0:
+                        continue
+                    weight = self._find_weight(self.active[t], label)
+                    weight.squares += g * g
+                    if self.optimizer == ADAGRAD:
+                        weight.value -= self.eta * g / (self.delta + sqrtf(weight.squares))
+                    else:
+                        weight.value += g
+        for label in self.touched:
+            self.gradient[label] = 0
+        return result
+
+    cdef float _value(self, const WeightC* weight) noexcept nogil:
+        """A weight as prediction uses it. Regularised dual averaging keeps the summed
+        gradient and solves for the weight when it is needed."""
+        cdef float pull, t
+        if self.optimizer == ADAGRAD:
+            return weight.value
+        t = <float>self.n_steps
+        pull = weight.value if weight.value > 0 else -weight.value
+        pull -= self.l1 * t
+        if pull <= 0:
+            return 0
+        pull *= self.eta / (
+            self.delta + sqrtf(weight.squares) + self.eta * self.l2 * t
+        )
+        return -pull if weight.value > 0 else pull
+
+    cdef void _add_scores(self, int row) noexcept nogil:
+        cdef const WeightC* weight = self.weights.data() + self.rows[row].start
+        for i in range(self.rows[row].n):
+            self.scores[weight[i].label] += self._value(&weight[i])
+
+    cdef size_t _find_entry(self, feat_t key) noexcept nogil:
+        """The place of a key: its entry, or the empty one where it belongs."""
+        mask = self.entries.size() - 1
+        place = key & mask
+        while self.entries[place].state and self.entries[place].key != key:
+            place = (place + 1) & mask
+        return place
+
+    cdef EntryC* _see(self, feat_t key) noexcept nogil:
+        """The entry of a feature, after counting one occurrence if it has no row."""
+        entry = &self.entries[self._find_entry(key)]
+        if not entry.state:
+            entry.key = key
+            entry.state = PENDING
+            self.n_entries += 1
+            if self.n_entries * 2 > self.entries.size():
+                self._grow_entries()
+                entry = &self.entries[self._find_entry(key)]
+        if entry.state & PENDING and entry.state < REJECTED - 1:
+            entry.state += 1
+        return entry
+
+    cdef int _find_row(self, feat_t key) noexcept nogil:
+        """The row of a feature, or NO_ROW."""
+        state = self.entries[self._find_entry(key)].state
+        return <int>state - 1 if state and not state & PENDING else NO_ROW
+
+    cdef int _claim_row(self, feat_t key) noexcept nogil:
+        """The row of a feature, made when it was seen often enough, or NO_ROW."""
+        entry = self._see(key)
+        if entry.state & PENDING:
+            if entry.state == REJECTED or <int>(entry.state & ~PENDING) < self.cutoff:
+                return NO_ROW
+            entry.state = self._add_row() + 1
+        return <int>entry.state - 1
+
+    cdef void _grow_entries(self) noexcept nogil:
+        cdef vector[EntryC] old
+        old.swap(self.entries)
+        self.entries.resize(2 * old.size())
+        for i in range(old.size()):
+            if old[i].state:
+                self.entries[self._find_entry(old[i].key)] = old[i]
+
+    cdef int _add_row(self) noexcept nogil:
+        cdef RowC row
+        row.start = 0
+        row.n = 0
+        row.capacity = 0
+        self.rows.push_back(row)
+        return <int>self.rows.size() - 1
+
+    cdef WeightC* _find_weight(self, int row_id, int label) noexcept nogil:
+        """The weight of a label in a row, made if it is not there."""
+        row = &self.rows[row_id]
+        cdef WeightC* weight = self.weights.data() + row.start
+        cdef int size_class, capacity
+        cdef uint32_t start
+        for i in range(row.n):
+            if weight[i].label == <uint32_t>label:
+                return &weight[i]
+        if row.n == row.capacity:
+            # Move to a block of twice the size; the old one is kept for reuse.
+            size_class = 0
+            while (1 << size_class) <= row.capacity:
+                size_class += 1
+            capacity = 1 << size_class
+            if self.free_blocks[size_class].empty():
+                start = <uint32_t>self.weights.size()
+                self.weights.resize(self.weights.size() + capacity)
+            else:
+                start = self.free_blocks[size_class].back()
+                self.free_blocks[size_class].pop_back()
+            for i in range(row.n):
+                self.weights[start + i] = self.weights[row.start + i]
+            if row.capacity:
+                self.free_blocks[size_class - 1].push_back(row.start)
+            row.start = start
+            row.capacity = <uint16_t>capacity
+        weight = self.weights.data() + row.start + row.n
+        weight.value = 0
+        weight.squares = 0
+        weight.label = label
+        row.n += 1
+        return weight

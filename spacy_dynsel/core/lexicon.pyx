@@ -1,0 +1,120 @@
+"""What was worked out about lexemes: the values of their atoms and their fused rows.
+
+A lexicon only grows, up to a bound. Records are found by the lexeme's orth, a stable
+hash, since lexemes themselves come and go with memory zones. Records are added by one
+thread at a time, the one that holds the GIL, and read by any number of threads at the
+same time without locks; a lexicon that is full is replaced by its owner, and freed
+when the last reader lets go of it.
+"""
+from libc.stdint cimport uintptr_t
+from libc.stdlib cimport free, malloc
+
+from .scorer cimport fill_rows
+
+cdef enum:
+    LINE = 64
+    CHUNK = 1 << 16
+
+
+cdef class Arena:
+    def __dealloc__(self):
+        self.clear()
+
+    cdef void* alloc(self, size_t n_bytes) except NULL:
+        """Memory that starts at a cache line."""
+        cdef void* chunk
+        cdef size_t size
+        n_bytes = (n_bytes + LINE - 1) // LINE * LINE
+        if n_bytes > self.n_free:
+            size = max(<size_t>CHUNK, n_bytes)
+            chunk = malloc(size + LINE)
+            if chunk == NULL:
+                raise MemoryError()
+            self.chunks.push_back(chunk)
+            self.free = <char*>((<uintptr_t>chunk + LINE - 1) // LINE * LINE)
+            self.n_free = size
+            self.n_bytes += size + LINE
+        result = self.free
+        self.free += n_bytes
+        self.n_free -= n_bytes
+        return result
+
+    cdef void clear(self) noexcept:
+        for chunk in self.chunks:
+            free(chunk)
+        self.chunks.clear()
+        self.n_free = 0
+        self.n_bytes = 0
+
+
+cdef class Lexicon:
+    """Records of lexemes.
+
+    n_columns (int): The number of atoms of a record.
+    scorers (list[Scorer]): Those whose fused rows a record keeps, one after the other.
+    max_records (int): How many records to keep at most.
+    """
+
+    def __init__(self, int n_columns, list scorers, size_t max_records):
+        self.n_columns = n_columns
+        self.scorers = scorers
+        self.max_records = max_records
+        self.arena = Arena()
+        cdef size_t size = 64
+        while size < 2 * max_records:
+            size *= 2
+        self._table.resize(size)
+        self.c.table = self._table.data()
+        self.c.mask = size - 1
+        self.c.n_records = 0
+        self.before_start = self._new_boundary(BEFORE_START)
+        self.after_end = self._new_boundary(AFTER_END)
+
+    def __len__(self) -> int:
+        return self.c.n_records
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory in use, about."""
+        return self.arena.n_bytes + self._table.size() * sizeof(void*)
+
+    cdef LexemeRecC* _new_boundary(self, atom_t value) except NULL:
+        record = self.new_record(0, self.arena)
+        for i in range(self.n_columns):
+            record.atoms[i] = value
+        self.finish_record(record)
+        return record
+
+    cdef bint is_full(self) noexcept:
+        return self.c.n_records >= self.max_records
+
+    cdef LexemeRecC* new_record(self, uint64_t orth, Arena arena) except NULL:
+        """A record whose atoms have yet to be filled in."""
+        cdef size_t n_scores = 0
+        cdef Scorer scorer
+        for scorer in self.scorers:
+            n_scores += <size_t>scorer.c.n_rows * scorer.c.width
+        cdef size_t row_bytes = (n_scores * sizeof(score_t) + LINE - 1) // LINE * LINE
+        rows = <char*>arena.alloc(
+            row_bytes + sizeof(LexemeRecC) + self.n_columns * sizeof(atom_t)
+        )
+        record = <LexemeRecC*>(rows + row_bytes)
+        record.orth = orth
+        record.rows = <score_t*>rows
+        return record
+
+    cdef void finish_record(self, LexemeRecC* record) noexcept:
+        """Fill in the rows of a record whose atoms are known."""
+        cdef Scorer scorer
+        cdef score_t* rows = record.rows
+        for scorer in self.scorers:
+            fill_rows(&scorer.c, record, rows)
+            rows += <size_t>scorer.c.n_rows * scorer.c.width
+
+    cdef void publish(self, LexemeRecC* record) noexcept:
+        """Let readers find a finished record."""
+        cdef size_t place = record.orth & self.c.mask
+        while self.c.table[place] != NULL:
+            place = (place + 1) & self.c.mask
+        store_pointer(&self.c.table[place], record)
+        self.c.n_records += 1

@@ -1,0 +1,69 @@
+from libcpp.vector cimport vector
+
+from .hashing cimport finish, mix
+from .typedefs cimport atom_t, feat_t, score_t, uint64_t
+
+cdef enum:
+    MAX_ATOMS = 6
+    MAX_PLACES = 64
+
+
+cdef struct LexemeRecC:
+    # All that is known about one lexeme: a block of 16 bytes, the atoms' values by
+    # column, and the fused rows of scores, each as wide as the scorer's rows.
+    uint64_t orth
+    score_t* rows
+    atom_t atoms[1]
+
+
+cdef struct AtomC:
+    int place
+    int column
+    bint lexical
+
+
+cdef struct TemplateC:
+    uint64_t seed
+    int n_atoms
+    AtomC[MAX_ATOMS] atoms
+
+
+cdef struct ProgramC:
+    int n_templates
+    int n_stages
+    TemplateC* templates
+    int* stage_ends          # [n_stages] the number of templates up to its checkpoint
+
+
+cdef struct ContextC:
+    # What a decision sees: for each place the lexeme that stands there (never NULL),
+    # and the values of the columns that the task itself writes.
+    LexemeRecC** lexemes     # [n_places]
+    const atom_t* dynamic    # [n_places][n_dynamic]
+    int n_dynamic
+
+
+cdef inline atom_t get_atom(const AtomC* atom, const ContextC* context) noexcept nogil:
+    if atom.lexical:
+        return context.lexemes[atom.place].atoms[atom.column]
+    return context.dynamic[atom.place * context.n_dynamic + atom.column]
+
+
+cdef inline feat_t get_key(
+    const TemplateC* template, const ContextC* context
+) noexcept nogil:
+    cdef uint64_t state = template.seed
+    cdef int i
+    for i in range(template.n_atoms):
+        state = mix(state, get_atom(&template.atoms[i], context))
+    return finish(state)
+
+
+cdef class Program:
+    cdef readonly object templates
+    cdef readonly list lexical
+    cdef readonly list dynamic
+    cdef readonly list places
+    cdef vector[TemplateC] _templates
+    cdef vector[int] _stage_ends
+    cdef ProgramC c

@@ -1,0 +1,40 @@
+"""Templates bound to the columns and places of a task."""
+from .hashing cimport hash_bytes
+
+
+cdef class Program:
+    """A template list in the form that the learner and the scorer run.
+
+    templates (Templates): The templates, in order, with their checkpoints.
+    lexical (list[str]): The columns of a lexeme's record, by their index there.
+    dynamic (list[str]): The columns that the task writes, by their index.
+    places (list[str]): The places that the task provides, by their index.
+    """
+
+    def __init__(self, templates, list lexical, list dynamic, list places):
+        cdef TemplateC template
+        self.templates = templates
+        self.lexical = lexical
+        self.dynamic = dynamic
+        self.places = places
+        for spec in templates.templates:
+            # The identity of a template is what it is made of, never its rank:
+            # learned weights stay valid when templates are reordered.
+            name = str(spec).encode("utf8")
+            template.seed = hash_bytes(name, len(name))
+            template.n_atoms = len(spec.atoms)
+            for i, atom in enumerate(spec.atoms):
+                template.atoms[i].lexical = atom.column in lexical
+                columns = lexical if template.atoms[i].lexical else dynamic
+                template.atoms[i].column = columns.index(atom.column)
+                template.atoms[i].place = places.index(atom.place)
+            self._templates.push_back(template)
+        for checkpoint in templates.checkpoints:
+            self._stage_ends.push_back(checkpoint)
+        self.c.n_templates = self._templates.size()
+        self.c.n_stages = self._stage_ends.size()
+        self.c.templates = self._templates.data()
+        self.c.stage_ends = self._stage_ends.data()
+
+    def __reduce__(self):
+        return (Program, (self.templates, self.lexical, self.dynamic, self.places))

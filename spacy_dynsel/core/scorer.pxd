@@ -1,0 +1,120 @@
+from libcpp.vector cimport vector
+
+from .program cimport AtomC, ContextC, LexemeRecC, MAX_ATOMS, Program, ProgramC
+from .typedefs cimport atom_t, feat_t, int8_t, score_t, uint16_t, uint32_t, uint64_t
+
+cdef extern from "kernels.hpp" nogil:
+    void DYNSEL_PREFETCH(const void* address)
+
+cdef extern from "kernels.hpp" namespace "dynsel" nogil:
+    cdef struct Verdict:
+        score_t best
+        score_t label
+        score_t close
+
+    int LANES
+    void sum_rows(score_t* sums, const score_t** rows, int n_rows, int width)
+    Verdict judge(
+        const score_t* scores, const score_t* limits, int width, int margin
+    )
+
+
+cdef enum:
+    MAX_ROWS = 64            # fused rows and tables of one stage, at most
+
+
+cdef struct FusedC:
+    # Templates over one lexeme: their sum is a row of the lexeme's record.
+    int place
+    int row
+    int first                # into fused_templates
+    int end
+
+
+cdef struct TableC:
+    # Templates over atoms of few values: their sum is a row of a table.
+    int n_atoms
+    AtomC[MAX_ATOMS] atoms
+    size_t[MAX_ATOMS] strides
+    score_t* rows
+
+
+cdef struct StageC:
+    # What one stage adds: ranges of fused rows, tables, and hashed templates.
+    int first_fused
+    int end_fused
+    int first_table
+    int end_table
+    int first_hashed
+    int end_hashed
+
+
+cdef struct ScorerC:
+    const ProgramC* program
+    int n_labels
+    int width                # labels, padded
+    int n_rows               # fused rows of a lexeme
+    int n_stages
+    StageC* stages
+    FusedC* fused
+    int n_fused
+    int* fused_templates
+    TableC* tables
+    int* hashed              # [templates]
+    const uint32_t* index    # [buckets + 1] into slots
+    const uint32_t* narrow   # slots, for up to 256 labels, or NULL
+    const uint64_t* wide     # slots, for more
+    int shift                # a key's bucket is key >> shift
+
+
+cdef struct DecisionC:
+    int label
+    int stage                # where the decision was made, from 0
+
+
+cdef inline void add_slots(
+    const ScorerC* scorer, feat_t key, score_t* scores
+) noexcept nogil:
+    """Add the weights of one feature to the scores."""
+    cdef uint32_t bucket = key >> scorer.shift
+    cdef uint32_t check = key & 0xFFFF
+    cdef uint32_t i, slot
+    cdef uint64_t slot_wide
+    if scorer.narrow != NULL:
+        for i in range(scorer.index[bucket], scorer.index[bucket + 1]):
+            slot = scorer.narrow[i]
+            if slot >> 16 == check:
+                scores[(slot >> 8) & 0xFF] += <int8_t>(slot & 0xFF)
+    else:
+        for i in range(scorer.index[bucket], scorer.index[bucket + 1]):
+            slot_wide = scorer.wide[i]
+            if slot_wide >> 48 == check:
+                scores[(slot_wide >> 8) & 0xFFFF] += <int8_t>(slot_wide & 0xFF)
+
+
+cdef void fill_rows(const ScorerC* scorer, LexemeRecC* record, score_t* rows) noexcept nogil
+cdef DecisionC decide(
+    const ScorerC* scorer,
+    const ContextC* context,
+    const score_t* limits,
+    const int* margins,
+    score_t* scores,
+) noexcept nogil
+
+
+cdef class Scorer:
+    cdef readonly Program program
+    cdef readonly object index
+    cdef readonly object slots
+    cdef readonly float scale
+    cdef readonly dict cardinalities
+    cdef vector[StageC] _stages
+    cdef vector[FusedC] _fused
+    cdef vector[int] _fused_templates
+    cdef vector[TableC] _tables
+    cdef vector[int] _hashed
+    cdef list _table_arrays
+    cdef ScorerC c
+
+    cdef int _compile(self) except -1
+    cdef int _add_table(self, list atoms, list templates) except -1

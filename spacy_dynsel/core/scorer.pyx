@@ -1,0 +1,377 @@
+"""The compiled, immutable form of a classifier, and the decision with early exit.
+
+Weights are integers in [-127, 127] with one scale. They are stored once, in slots
+sorted by key:
+
+    bucket = the high bits of the key; index[bucket] : index[bucket + 1] are its slots
+    slot = check (the low 16 bits of the key), label, weight
+
+With at least 2**16 buckets, bucket and check give back the whole key, so that no
+feature is ever mistaken for another that has a different key. Everything else is
+derived from the slots when a scorer is made: templates that look at one lexeme are
+added up to a row of scores that the lexicon keeps, templates over atoms of few values
+become tables that are indexed directly, and only the rest is looked up by key. The
+sums are the same integers whichever way they are reached.
+"""
+from libc.string cimport memset
+
+import numpy as np
+
+from ..errors import Errors
+
+from .hashing cimport finish, mix
+from .program cimport MAX_PLACES, TemplateC, get_atom, get_key
+
+cdef enum:
+    MIN_BUCKET_BITS = 16
+    MAX_BUCKET_BITS = 22
+    NARROW_LABELS = 256
+    MAX_LABELS_PY = 32000
+    # Dense rows pay as long as they are not much longer than what they add up.
+    MAX_DENSE_WIDTH = 512
+    MAX_FUSED_ROWS = 16
+    MAX_TABLE_BYTES = 1 << 22
+
+MAX_LABELS = MAX_LABELS_PY
+# The inverse of the smallest weight that is kept apart from 0.
+MAX_WEIGHT = 127
+
+
+def quantize(values, float scale):
+    """Weights as integers."""
+    return np.clip(np.rint(values * scale), -MAX_WEIGHT, MAX_WEIGHT).astype("int8")
+
+
+def pack_weights(keys, labels, weights, int n_labels):
+    """Bring integer weights into the form that the scorer reads.
+
+    keys (array), labels (array), weights (array): Sorted by key and label.
+    n_labels (int): The number of labels.
+    RETURNS (tuple): The index and the slots.
+    """
+    kept = np.flatnonzero(weights)
+    keys, labels, weights = keys[kept], labels[kept], weights[kept]
+    bits = MIN_BUCKET_BITS
+    while bits < MAX_BUCKET_BITS and len(keys) > 8 << bits:
+        bits += 1
+    counts = np.bincount(keys >> (32 - bits), minlength=1 << bits)
+    index = np.zeros(len(counts) + 1, dtype="uint32")
+    np.cumsum(counts, out=index[1:])
+    checks = keys & 0xFFFF
+    if n_labels <= NARROW_LABELS:
+        slots = checks << 16 | labels.astype("uint32") << 8 | weights.view("uint8")
+        return index, slots.astype("uint32")
+    slots = (
+        checks.astype("uint64") << 48
+        | labels.astype("uint64") << 8
+        | weights.view("uint8")
+    )
+    return index, slots.astype("uint64")
+
+
+def unpack_weights(index, slots):
+    """The inverse of pack_weights: arrays of keys, labels and weights."""
+    bits = (len(index) - 1).bit_length() - 1
+    buckets = np.repeat(np.arange(len(index) - 1, dtype="uint32"), np.diff(index))
+    if slots.dtype == np.uint32:
+        checks, labels = slots >> 16, slots >> 8 & 0xFF
+    else:
+        checks, labels = slots >> 48, slots >> 8 & 0xFFFF
+    # Where bucket and check share bits they agree.
+    keys = buckets << (32 - bits) | checks.astype("uint32")
+    return keys, labels.astype("uint32"), slots.astype("uint8").view("int8")
+
+
+def check_weights(index, slots, int n_labels) -> None:
+    """Raise an error unless arrays from a file can be read without harm."""
+    bits = (len(index) - 1).bit_length() - 1
+    dtype = "uint32" if n_labels <= NARROW_LABELS else "uint64"
+    if index.dtype != "uint32" or slots.dtype != dtype:
+        raise ValueError(Errors.DS035.format(what="its weights have the wrong type"))
+    if not MIN_BUCKET_BITS <= bits <= MAX_BUCKET_BITS or len(index) != (1 << bits) + 1:
+        raise ValueError(Errors.DS035.format(what="its index has the wrong length"))
+    if index[0] != 0 or index.max() != len(slots) or (np.diff(index.astype("int64")) < 0).any():
+        raise ValueError(Errors.DS035.format(what="its index does not fit its slots"))
+    labels = slots >> 8 & (0xFF if n_labels <= NARROW_LABELS else 0xFFFF)
+    if len(labels) and labels.max() >= n_labels:
+        raise ValueError(Errors.DS035.format(what="a weight has an unknown label"))
+
+
+cdef class Scorer:
+    """Scores decisions template by template and stops when the lead is large enough.
+
+    program (Program): The templates.
+    n_labels (int): The number of labels.
+    index (array), slots (array): The weights, see pack_weights.
+    scale (float): The integer that stands for a weight of 1.
+    cardinalities (dict): How many values a column can have, for those columns whose
+        values are small numbers.
+    """
+
+    def __init__(
+        self,
+        Program program,
+        int n_labels,
+        const uint32_t[::1] index not None,
+        slots,
+        float scale,
+        dict cardinalities,
+    ):
+        cdef const uint32_t[::1] narrow
+        cdef const uint64_t[::1] wide
+        self.program = program
+        self.index = np.asarray(index)
+        # At least one element, so that there is an address.
+        self.slots = slots if len(slots) else np.zeros(1, dtype=slots.dtype)
+        self.scale = scale
+        self.cardinalities = cardinalities
+        self._table_arrays = []
+        self.c.program = &program.c
+        self.c.n_labels = n_labels
+        self.c.width = (n_labels + LANES - 1) // LANES * LANES
+        self.c.n_stages = program.c.n_stages
+        self.c.index = &index[0]
+        self.c.narrow = NULL
+        self.c.wide = NULL
+        if n_labels <= NARROW_LABELS:
+            narrow = self.slots
+            self.c.narrow = &narrow[0]
+        else:
+            wide = self.slots
+            self.c.wide = &wide[0]
+        self.c.shift = 32 - ((index.shape[0] - 1).bit_length() - 1)
+        self._compile()
+        self.slots = slots
+
+    @property
+    def n_labels(self) -> int:
+        return self.c.n_labels
+
+    @property
+    def width(self) -> int:
+        return self.c.width
+
+    @property
+    def n_rows(self) -> int:
+        return self.c.n_rows
+
+    def margins(self, margin) -> list:
+        """The margin of each stage but the last, as integers.
+
+        margin (float or list[float]): One for all stages or one for each.
+        """
+        n_stages = self.c.n_stages
+        values = list(margin) if isinstance(margin, (list, tuple)) else [margin] * (n_stages - 1)
+        margins = []
+        for value in values:
+            scaled = np.ceil(value * self.scale)
+            # Larger than any lead: never exit early.
+            margins.append(1 << 17 if scaled > 1 << 16 else int(scaled))
+        return margins
+
+    cdef int _compile(self) except -1:
+        cdef FusedC fused
+        cdef StageC stage
+        specs = self.program.templates.templates
+        lexical = set(self.program.lexical)
+        dense = self.c.width <= MAX_DENSE_WIDTH
+        ends = self.program.templates.checkpoints
+        groups = []                 # per stage: {place: templates over one lexeme}
+        for first, end in zip((0, *ends), ends):
+            by_place = {}
+            for t in range(first, end):
+                places = {atom.place for atom in specs[t].atoms}
+                if dense and len(places) == 1 and all(
+                    atom.column in lexical for atom in specs[t].atoms
+                ):
+                    by_place.setdefault(places.pop(), []).append(t)
+            groups.append(by_place)
+        if sum(map(len, groups)) > MAX_FUSED_ROWS:
+            # Many short stages: a row for each template would only fill the caches.
+            groups = [{} for _ in groups]
+        for first, end, by_place in zip((0, *ends), ends, groups):
+            done = set()
+            stage.first_fused = self._fused.size()
+            for place, members in by_place.items():
+                fused.place = self.program.places.index(place)
+                fused.row = self._fused.size()
+                fused.first = self._fused_templates.size()
+                for t in members:
+                    self._fused_templates.push_back(t)
+                fused.end = self._fused_templates.size()
+                self._fused.push_back(fused)
+                done.update(members)
+            stage.end_fused = self._fused.size()
+            stage.first_table = self._tables.size()
+            for atoms, members in self._plan_tables(
+                [t for t in range(first, end) if t not in done], dense
+            ):
+                self._add_table(atoms, members)
+                done.update(members)
+            stage.end_table = self._tables.size()
+            stage.first_hashed = self._hashed.size()
+            for t in range(first, end):
+                if t not in done:
+                    self._hashed.push_back(t)
+            stage.end_hashed = self._hashed.size()
+            self._stages.push_back(stage)
+        self.c.stages = self._stages.data()
+        self.c.fused = self._fused.data()
+        self.c.n_fused = self._fused.size()
+        self.c.n_rows = self._fused.size()
+        self.c.fused_templates = self._fused_templates.data()
+        self.c.tables = self._tables.data()
+        self.c.hashed = self._hashed.data()
+        return 0
+
+    def _plan_tables(self, candidates, dense):
+        """Templates over small columns, gathered so that one table serves a template
+        and all those that look at a part of its atoms."""
+        specs = self.program.templates.templates
+        sizes = {}
+        for t in candidates:
+            size = 1
+            for atom in specs[t].atoms:
+                size *= self.cardinalities.get(atom.column, MAX_TABLE_BYTES)
+            if dense and size * self.c.width * sizeof(score_t) <= MAX_TABLE_BYTES:
+                sizes[t] = size
+        tables = []
+        for t in sorted(sizes, key=lambda t: (-len(specs[t].atoms), t)):
+            for atoms, members in tables:
+                if set(specs[t].atoms) <= set(atoms):
+                    members.append(t)
+                    break
+            else:
+                tables.append((list(specs[t].atoms), [t]))
+        return tables[:MAX_ROWS - MAX_FUSED_ROWS - 1]
+
+    cdef int _add_table(self, list atoms, list templates) except -1:
+        """Fill a table by going through all values of its atoms."""
+        cdef TableC table
+        cdef size_t size = 1
+        cdef size_t row
+        cdef int i, t, n_positions
+        cdef int[MAX_ATOMS] positions
+        cdef size_t[MAX_ATOMS] cardinalities
+        cdef uint64_t state
+        cdef score_t[:, ::1] view
+        table.n_atoms = len(atoms)
+        for i, atom in enumerate(atoms):
+            table.atoms[i].lexical = atom.column in self.program.lexical
+            columns = self.program.lexical if table.atoms[i].lexical else self.program.dynamic
+            table.atoms[i].column = columns.index(atom.column)
+            table.atoms[i].place = self.program.places.index(atom.place)
+            cardinalities[i] = self.cardinalities[atom.column]
+            table.strides[i] = size
+            size *= cardinalities[i]
+        array = np.zeros((size, self.c.width), dtype="int16")
+        view = array
+        for t in templates:
+            spec = self.program.templates.templates[t]
+            n_positions = len(spec.atoms)
+            for i in range(n_positions):
+                positions[i] = atoms.index(spec.atoms[i])
+            for row in range(size):
+                state = self.program.c.templates[t].seed
+                for i in range(n_positions):
+                    state = mix(
+                        state,
+                        row // table.strides[positions[i]] % cardinalities[positions[i]],
+                    )
+                add_slots(&self.c, finish(state), &view[row, 0])
+        self._table_arrays.append(array)
+        table.rows = &view[0, 0]
+        self._tables.push_back(table)
+        return 0
+
+
+cdef void fill_rows(
+    const ScorerC* scorer, LexemeRecC* record, score_t* rows
+) noexcept nogil:
+    """Fill the fused rows of a lexeme: for each the sum of its templates."""
+    cdef ContextC context
+    cdef LexemeRecC* places[MAX_PLACES]
+    cdef const FusedC* fused
+    cdef int i, j
+    for i in range(MAX_PLACES):
+        places[i] = record
+    context.lexemes = places
+    context.dynamic = NULL
+    context.n_dynamic = 0
+    memset(rows, 0, <size_t>scorer.n_rows * scorer.width * sizeof(score_t))
+    for i in range(scorer.n_fused):
+        fused = &scorer.fused[i]
+        for j in range(fused.first, fused.end):
+            add_slots(
+                scorer,
+                get_key(&scorer.program.templates[scorer.fused_templates[j]], &context),
+                rows + <size_t>fused.row * scorer.width,
+            )
+
+
+cdef DecisionC decide(
+    const ScorerC* scorer,
+    const ContextC* context,
+    const score_t* limits,
+    const int* margins,
+    score_t* scores,
+) noexcept nogil:
+    """Make one decision.
+
+    context: What the decision sees.
+    limits: [width] The largest score_t for a valid label, else the smallest.
+    margins: [n_stages - 1] The lead that ends each stage but the last.
+    scores: [width] Scratch; holds the scores afterwards.
+    """
+    cdef const score_t* rows[MAX_ROWS]
+    cdef feat_t[256] keys
+    cdef const StageC* stage
+    cdef const TableC* table
+    cdef Verdict verdict
+    cdef DecisionC decision
+    cdef int s, i, j, n_rows, n_keys
+    cdef size_t row
+    for s in range(scorer.n_stages):
+        stage = &scorer.stages[s]
+        n_keys = 0
+        for i in range(stage.first_hashed, stage.end_hashed):
+            keys[n_keys] = get_key(&scorer.program.templates[scorer.hashed[i]], context)
+            DYNSEL_PREFETCH(&scorer.index[keys[n_keys] >> scorer.shift])
+            n_keys += 1
+        n_rows = 0
+        if s:
+            rows[0] = scores
+            n_rows = 1
+        for i in range(stage.first_fused, stage.end_fused):
+            rows[n_rows] = (
+                context.lexemes[scorer.fused[i].place].rows
+                + <size_t>scorer.fused[i].row * scorer.width
+            )
+            n_rows += 1
+        for i in range(stage.first_table, stage.end_table):
+            table = &scorer.tables[i]
+            row = 0
+            for j in range(table.n_atoms):
+                row += get_atom(&table.atoms[j], context) * table.strides[j]
+            rows[n_rows] = table.rows + row * scorer.width
+            n_rows += 1
+        if n_rows != 1 or not s:
+            sum_rows(scores, rows, n_rows, scorer.width)
+        if n_keys:
+            for i in range(n_keys):
+                row = scorer.index[keys[i] >> scorer.shift]
+                if scorer.narrow != NULL:
+                    DYNSEL_PREFETCH(&scorer.narrow[row])
+                else:
+                    DYNSEL_PREFETCH(&scorer.wide[row])
+            for i in range(n_keys):
+                add_slots(scorer, keys[i], scores)
+        if s + 1 == scorer.n_stages:
+            verdict = judge(scores, limits, scorer.width, 0)
+            break
+        verdict = judge(scores, limits, scorer.width, margins[s])
+        if verdict.close <= 1:
+            break
+    decision.label = verdict.label
+    decision.stage = s
+    return decision

@@ -1,0 +1,130 @@
+"""Every error this package raises, with a code that can be searched for."""
+
+from typing import Any
+
+
+class ErrorsWithCodes(type):
+    """Puts the name of a message, which is its code, in front of it."""
+
+    def __getattribute__(cls, code: str) -> Any:
+        message = super().__getattribute__(code)
+        return message if code.startswith("__") else f"[{code}] {message}"
+
+
+class Errors(metaclass=ErrorsWithCodes):
+    # Templates
+    DS001 = (
+        "Template file '{source}', line {line}: unknown atom '{atom}' in template "
+        "'{template}'. Known columns: {columns}. Known places: {places}."
+    )
+    DS002 = "The template list '{source}' is empty: give at least one template."
+    DS003 = (
+        "Template file '{source}', line {line}: template '{template}' stands in the "
+        "list twice (first in line {first}; the order of atoms within a template "
+        "does not matter). Remove one of them."
+    )
+    DS004 = (
+        "Checkpoint {checkpoint} is outside of the list '{source}' of {n_templates} "
+        "templates, or not above the one before it. Checkpoints count templates from "
+        "1, rise strictly and end at the length of the list at most."
+    )
+    DS005 = (
+        "Template file '{source}', line {line}: a checkpoint closes a stage without "
+        "templates. Put at least one template before each '---'."
+    )
+    DS006 = (
+        "Template file '{source}', line {line}: template '{template}' has {n_atoms} "
+        "atoms, more than the {most} that are supported."
+    )
+    DS007 = (
+        "There are {n_templates} templates in '{source}', more than the {most} whose "
+        "16-bit sum cannot overflow. Remove some."
+    )
+    DS008 = (
+        "Give one of 'path', 'lines' or 'default' to spacy_dynsel.templates.v1, and "
+        "only one."
+    )
+    DS009 = (
+        "Template file '{source}', line {line}: '{atom}' is not an atom. An atom is a "
+        "column, or a column with a place in brackets, as in 'word' or 'tag[-1]'."
+    )
+    DS010 = "Can't read the template file '{path}': {reason}."
+    DS011 = "There is no default template list '{name}'. Known lists: {known}."
+    # Settings
+    DS020 = (
+        "A margin must be a number of at least 0 (infinity means: use all templates) "
+        "or a list of such numbers, one for each of the {n_stages} stages but the "
+        "last; got {margin!r}."
+    )
+    DS021 = "Unknown setting {name} = {value!r}. Use one of: {known}."
+    DS022 = "The setting {name} = {value!r} is out of range: it must be {range}."
+    DS023 = (
+        "The penalties l1 and l2 belong to optimizer = 'rda'; with 'adagrad' they "
+        "have no effect. Set them to 0 or choose 'rda'."
+    )
+    # Model files
+    DS030 = "The model data is not a spacy-dynsel model file (wrong first bytes)."
+    DS031 = (
+        "The model file is truncated or too long: its header says {expected} bytes, "
+        "there are {found}. Copy it again or train anew."
+    )
+    DS032 = (
+        "The model file has format version {found}; this version of spacy-dynsel "
+        "reads version {known}. Install a matching spacy-dynsel or train anew."
+    )
+    DS033 = (
+        "The model file was written in another byte order, or its header is damaged. "
+        "Copy it again or train anew."
+    )
+    DS034 = (
+        "The model file is damaged: its checksum does not fit its contents. Copy it "
+        "again or train anew."
+    )
+    DS035 = "The model file is inconsistent: {what}. It cannot be used; train anew."
+    DS036 = (
+        "The templates in the config differ from those in the model file: {what}. A "
+        "model can only be used with the templates it was trained with. Restore them "
+        "in the config or train anew."
+    )
+    DS037 = (
+        "The model file holds a model for the task '{found}', but '{expected}' is "
+        "needed. Check that the directory belongs to this component."
+    )
+    # Components
+    DS040 = (
+        "Component '{name}' is used before it was initialized or loaded: call "
+        "nlp.initialize() with training data or load a trained pipeline."
+    )
+    DS041 = "Labels must be strings, got {label!r} ({type}) for component '{name}'."
+    DS042 = (
+        "Component '{name}' has no labels: give training examples with annotation "
+        "in token.tag, or labels by 'spacy init labels'."
+    )
+    DS043 = (
+        "Can't add the label '{label}' to component '{name}' after it was initialized "
+        "with {n_labels} labels. Give all labels to initialize."
+    )
+    DS044 = (
+        "Too many labels for component '{name}': {n_labels}; at most {most} are "
+        "supported."
+    )
+    DS045 = (
+        "The stored predictions do not fit the documents given to set_annotations: "
+        "{n_predictions} labels for {n_tokens} tokens, or labels that do not exist."
+    )
+    DS046 = (
+        "The training data has the tag '{tag}', which is not among the {n_labels} "
+        "labels of component '{name}'. Give all labels to initialize."
+    )
+    # Build and environment
+    DS060 = (
+        "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
+        "probably importing the source folder of a checkout in place of the installed "
+        "package: install with 'pip install -e .' or start Python in another folder."
+    )
+    DS061 = (
+        "This build of spacy-dynsel does not read the memory layout of spaCy "
+        "{version} correctly ({what}). Install spacy-dynsel anew, without a cache, "
+        "against the installed spaCy: pip install --no-cache-dir --force-reinstall "
+        "--no-deps spacy-dynsel."
+    )

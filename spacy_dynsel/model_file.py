@@ -1,0 +1,126 @@
+"""Model files: a header and flat arrays, checked as a whole before any use.
+
+    magic       8 bytes  b"DYNSEL\\r\\n"
+    byte order  u32      0x01020304
+    version     u32
+    size        u64      of the whole file
+    checksum    u64      of the whole file, with this field as zeros
+    n_sections  u32, and 4 bytes of zeros
+    sections    32 bytes each: name (16), type (8), n_bytes u64
+    the arrays, each at a multiple of 64 bytes, in the order of the sections
+
+All numbers are little-endian. The section "meta" is JSON, the others are arrays.
+"""
+
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .core.checksum import checksum
+from .errors import Errors
+
+MAGIC = b"DYNSEL\r\n"
+BYTE_ORDER = 0x01020304
+VERSION = 1
+ALIGNMENT = 64
+DTYPES = ("uint8", "uint16", "uint32", "uint64")
+
+_HEADER = struct.Struct("<8sIIQQI4x")
+_SECTION = struct.Struct("<16s8sQ")
+_CHECKSUM = slice(24, 32)
+
+
+def _aligned(n: int) -> int:
+    return -(-n // ALIGNMENT) * ALIGNMENT
+
+
+def _checksum(data: bytearray) -> int:
+    stored = data[_CHECKSUM]
+    data[_CHECKSUM] = bytes(8)
+    result = checksum(data)
+    data[_CHECKSUM] = stored
+    return int(result)
+
+
+def dump_model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """Bring a model into the form of a file. Equal models give equal bytes."""
+    text = json.dumps(meta, sort_keys=True, ensure_ascii=False).encode("utf8")
+    sections = {"meta": np.frombuffer(text, dtype="uint8"), **arrays}
+    table = b"".join(
+        _SECTION.pack(name.encode("ascii"), array.dtype.name.encode(), array.nbytes)
+        for name, array in sections.items()
+    )
+    parts = [bytes(_HEADER.size), table]
+    size = _HEADER.size + len(table)
+    for array in sections.values():
+        parts += [bytes(_aligned(size) - size), np.ascontiguousarray(array).tobytes()]
+        size = _aligned(size) + array.nbytes
+    data = bytearray(b"".join(parts))
+    header = (MAGIC, BYTE_ORDER, VERSION, size)
+    data[: _HEADER.size] = _HEADER.pack(*header, 0, len(sections))
+    data[: _HEADER.size] = _HEADER.pack(*header, _checksum(data), len(sections))
+    return bytes(data)
+
+
+def load_model(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read a model from the bytes of a file. The arrays are views of a copy."""
+    if data[: len(MAGIC)] != MAGIC:
+        raise ValueError(Errors.DS030)
+    if len(data) < _HEADER.size:
+        raise ValueError(Errors.DS031.format(expected=_HEADER.size, found=len(data)))
+    _, byte_order, version, size, stored, n_sections = _HEADER.unpack_from(data)
+    if byte_order != BYTE_ORDER:
+        raise ValueError(Errors.DS033)
+    if version != VERSION:
+        raise ValueError(Errors.DS032.format(found=version, known=VERSION))
+    if size != len(data):
+        raise ValueError(Errors.DS031.format(expected=size, found=len(data)))
+    # A copy that starts at a cache line, whatever the bytes were part of.
+    padded = np.empty(len(data) + ALIGNMENT, dtype="uint8")
+    start = -padded.ctypes.data % ALIGNMENT
+    copy = padded[start : start + len(data)]
+    copy[:] = np.frombuffer(data, dtype="uint8")
+    copy[_CHECKSUM] = 0
+    if checksum(copy) != stored:
+        raise ValueError(Errors.DS034)
+    sections = {}
+    position = _HEADER.size + n_sections * _SECTION.size
+    if position > size:
+        raise ValueError(Errors.DS035.format(what="its table of contents is too long"))
+    for i in range(n_sections):
+        name, dtype, n_bytes = _SECTION.unpack_from(
+            data, _HEADER.size + i * _SECTION.size
+        )
+        key = name.rstrip(b"\0").decode("ascii", "replace")
+        type_name = dtype.rstrip(b"\0").decode("ascii", "replace")
+        position = _aligned(position)
+        if type_name not in DTYPES or position + n_bytes > size:
+            raise ValueError(Errors.DS035.format(what=f"section '{key}' is invalid"))
+        if n_bytes % np.dtype(type_name).itemsize:
+            raise ValueError(Errors.DS035.format(what=f"section '{key}' is cut"))
+        sections[key] = copy[position : position + n_bytes].view(type_name)
+        position += n_bytes
+    try:
+        meta = json.loads(sections.pop("meta").tobytes())
+    except (KeyError, ValueError) as error:
+        raise ValueError(Errors.DS035.format(what="it has no description")) from error
+    if not isinstance(meta, dict):
+        raise ValueError(Errors.DS035.format(what="its description is malformed"))
+    return meta, sections
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

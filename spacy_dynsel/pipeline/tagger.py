@@ -1,0 +1,405 @@
+"""The tagger as a pipeline component: spaCy's contract, and no arithmetic."""
+
+import math
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import srsly
+from spacy import util
+from spacy.language import Language
+from spacy.pipeline.pipe import deserialize_config
+from spacy.pipeline.tagger import tagger_score
+from spacy.pipeline.trainable_pipe import TrainablePipe
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Model, Optimizer
+
+from ..bridge import have_same_tokens, read_sent_starts, read_tags, write_tags
+from ..errors import Errors
+from ..model_file import write_file
+from ..settings import check_margins
+from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch, TaggingModel
+
+MAX_CACHE_SIZE = 1 << 24
+
+
+class DynselTagger(TrainablePipe):
+    """Tags tokens by a linear model that reads, for each token, only as many feature
+    templates as it needs. A replacement for spaCy's Tagger.
+
+    vocab (Vocab): The shared vocabulary.
+    model (Model): The model, see spacy_dynsel.DynamicTagger.v1.
+    name (str): The name of the component.
+    margin (float or list[float]): The lead over the second-best label at which a
+        decision is made: for all stages, or for each but the last. Infinity means
+        that all templates are always used.
+    n_threads (int): How many threads to use for a batch of docs.
+    cache_size (int): The number of lexemes for which to keep what was worked out.
+    overwrite (bool): Whether to replace tags that are set.
+    neg_prefix (str): What marks a tag in the training data as known to be wrong.
+    scorer (Callable): The scoring method.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "dynsel_tagger",
+        *,
+        margin: float | list[float] = 2.0,
+        n_threads: int = 1,
+        cache_size: int = 50_000,
+        overwrite: bool = False,
+        neg_prefix: str = "!",
+        scorer: Callable[..., dict[str, Any]] | None = tagger_score,
+    ) -> None:
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.scorer = scorer
+        self.cfg = {
+            "cache_size": cache_size,
+            "labels": [],
+            "margin": margin,
+            "n_threads": n_threads,
+            "neg_prefix": neg_prefix,
+            "overwrite": overwrite,
+        }
+        self._check_settings()
+        self._sync_labels()
+
+    @property
+    def engine(self) -> TaggingModel:
+        """What the component has learned."""
+        return self.model.shims[0].engine
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, in the order in which they were added."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """The labels in the form that initialize takes."""
+        return self.labels
+
+    @property
+    def margin(self) -> float | list[float]:
+        """The lead at which a decision is made. Can be set at any time."""
+        margins = self.cfg["margin"]
+        if isinstance(margins, list):
+            return [float(margin) for margin in margins]
+        return float(margins)
+
+    @margin.setter
+    def margin(self, margin: float | list[float]) -> None:
+        check_margins(margin, self.engine.n_stages - 1)
+        # JSON has no infinity.
+        if isinstance(margin, list | tuple):
+            self.cfg["margin"] = ["inf" if math.isinf(m) else float(m) for m in margin]
+        else:
+            self.cfg["margin"] = "inf" if math.isinf(margin) else float(margin)
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads a batch of docs may use. Can be set at any time."""
+        return self.cfg["n_threads"]
+
+    @n_threads.setter
+    def n_threads(self, n_threads: int) -> None:
+        self.cfg["n_threads"] = n_threads
+        self._check_settings()
+
+    def predict(self, docs: Iterable[Doc]) -> TagBatch:
+        """Predict the tags of docs, without changing them.
+
+        docs (Iterable[Doc]): The docs.
+        RETURNS (TagBatch): For each doc an array of indices into the labels.
+        """
+        docs = docs if isinstance(docs, list) else list(docs)
+        engine = self._require_engine()
+        if self._just_updated and all(doc in self._just_updated for doc in docs):
+            return engine.predict_in_training(docs)
+        return engine.predict(docs, self.margin, self.cfg["n_threads"])
+
+    def set_annotations(
+        self, docs: Iterable[Doc], batch_tag_ids: TagBatch | list[Any]
+    ) -> None:
+        """Set the tags of docs.
+
+        docs (Iterable[Doc]): The docs.
+        batch_tag_ids (TagBatch): What predict returned, or a list of such arrays.
+        """
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        if isinstance(batch_tag_ids, TagBatch):
+            labels = batch_tag_ids.labels
+        else:
+            labels = np.concatenate(
+                [np.zeros(0, "uint16"), *map(np.asarray, batch_tag_ids)]
+            ).astype("uint16")
+        n_tokens = sum(map(len, docs))
+        if n_tokens != len(labels) or labels.max(initial=0) >= max(1, len(self._tags)):
+            raise ValueError(
+                Errors.DS045.format(n_predictions=len(labels), n_tokens=n_tokens)
+            )
+        write_tags(docs, labels, self._tags, self.cfg["overwrite"])
+
+    def explain(self, doc: Doc) -> list[Explanation]:
+        """Say for each token how its tag was found.
+
+        doc (Doc): The doc, whose tags do not matter.
+        RETURNS (list[Explanation]): For each token its label, lead, runner-up, stage,
+            number of templates, and what each template contributed.
+        """
+        return self._require_engine().explain(doc, self.margin)
+
+    def statistics(self, docs: Iterable[Doc]) -> dict[str, Any]:
+        """Say how many templates some docs need.
+
+        docs (Iterable[Doc]): The docs, which are not changed.
+        RETURNS (dict): The number of tokens, the mean number of templates for a token
+            (templates), and the share of tokens decided at each stage (stages).
+        """
+        docs = list(docs)
+        engine = self._require_engine()
+        counts = engine.predict(docs, self.margin, self.cfg["n_threads"]).stage_counts
+        n_tokens = int(counts.sum())
+        return {
+            "tokens": n_tokens,
+            "templates": engine.mean_templates(counts),
+            "stages": [float(count) / max(1, n_tokens) for count in counts],
+        }
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """Score predictions, and add the mean number of templates for a token."""
+        examples = list(examples)
+        scores = super().score(examples, **kwargs)
+        docs = [example.predicted for example in examples]
+        if self.engine.is_initialized and any(map(len, docs)):
+            scores["dynsel_templates"] = self.statistics(docs)["templates"]
+        else:
+            scores["dynsel_templates"] = None
+        return scores
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: list[str] | None = None,
+    ) -> None:
+        """Prepare for training: find the labels, ambiguity classes and features.
+
+        get_examples (Callable): Gives the training data.
+        nlp (Language): The pipeline.
+        labels (list[str]): The labels; if missing, those of the data are used.
+        """
+        validate_get_examples(get_examples, "DynselTagger.initialize")
+        util.check_lexeme_norms(self.vocab, "tagger")
+        if labels is None:
+            prefix = self.cfg["neg_prefix"]
+            found = {
+                tag
+                for example in get_examples()
+                for tag in self._tag_strings(example.reference)
+                if not (prefix and tag.startswith(prefix))
+            }
+            labels = sorted(found)
+        self.model.set_dim("nO", None, force=True)
+        for label in labels:
+            self.add_label(label)
+        if not self.labels:
+            raise ValueError(Errors.DS042.format(name=self.name))
+        self._sync_labels()
+        # A stream that is read once shows only its first examples here.
+        training = {} if nlp is None else nlp.config.get("training", {})
+        self.engine.initialize(
+            list(self.labels),
+            self.vocab,
+            lambda: (self._get_gold(example) for example in get_examples()),
+            lang=self.vocab.lang if nlp is None else nlp.lang,
+            count_features=training.get("max_epochs") != -1,
+        )
+        self.model.set_dim("nO", len(self.labels), force=True)
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from examples. The weights change at once: the learner is online and
+        has its own step sizes, so that the optimizer is not used.
+
+        examples (Iterable[Example]): The examples.
+        drop (float): The probability with which each template is left out.
+        sgd (Optimizer): Not used.
+        losses (dict): Where to add the loss.
+        RETURNS (dict): The losses.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "DynselTagger.update")
+        engine = self._require_engine()
+        golds = [self._get_gold(example) for example in examples]
+        self._just_updated = weakref.WeakSet(gold.doc for gold in golds)
+        if any((gold.labels != MISSING).any() for gold in golds):
+            losses[self.name] += engine.update(golds, drop=drop)
+        return losses
+
+    def add_label(self, label: str) -> int:
+        """Add a label, before initialization.
+
+        RETURNS (int): 1, or 0 if the label is there already.
+        """
+        if not isinstance(label, str):
+            raise ValueError(
+                Errors.DS041.format(name=self.name, label=label, type=type(label))
+            )
+        if label in self.labels:
+            return 0
+        if self.model.has_dim("nO"):
+            raise ValueError(
+                Errors.DS043.format(
+                    name=self.name, label=label, n_labels=len(self.labels)
+                )
+            )
+        self.cfg["labels"].append(label)
+        self.vocab.strings.add(label, allow_transient=False)
+        return 1
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Serialize the component."""
+        return util.to_bytes(
+            {
+                "cfg": lambda: srsly.json_dumps(self.cfg),
+                "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
+                "model": self.engine.to_bytes,
+            },
+            exclude,
+        )
+
+    def from_bytes(
+        self, bytes_data: bytes, *, exclude: Iterable[str] = ()
+    ) -> "DynselTagger":
+        """Load the component."""
+        util.from_bytes(
+            bytes_data,
+            {
+                "cfg": lambda data: self.cfg.update(srsly.json_loads(data)),
+                "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
+                "model": self._load_engine,
+            },
+            exclude,
+        )
+        self._check_settings()
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Serialize the component to a directory."""
+        util.to_disk(
+            path,
+            {
+                "cfg": lambda path: write_file(
+                    path, srsly.json_dumps(self.cfg, indent=2).encode("utf8")
+                ),
+                "vocab": lambda path: self.vocab.to_disk(path, exclude=exclude),
+                "model": lambda path: write_file(path, self.engine.to_bytes()),
+            },
+            exclude,
+        )
+
+    def from_disk(
+        self, path: str | Path, *, exclude: Iterable[str] = ()
+    ) -> "DynselTagger":
+        """Load the component from a directory."""
+        util.from_disk(
+            path,
+            {
+                "cfg": lambda path: self.cfg.update(deserialize_config(path)),
+                "vocab": lambda path: self.vocab.from_disk(path, exclude=exclude),
+                "model": lambda path: self._load_engine(path.read_bytes()),
+            },
+            exclude,
+        )
+        self._check_settings()
+        return self
+
+    def _load_engine(self, data: bytes) -> None:
+        self.engine.from_bytes(data)
+        if self.engine.is_initialized:
+            self.cfg["labels"] = list(self.engine.labels)
+            self.model.set_dim("nO", len(self.labels), force=True)
+        self._sync_labels()
+
+    def _sync_labels(self) -> None:
+        """Know the string IDs of the labels."""
+        self._tags = np.array(
+            [
+                self.vocab.strings.add(label, allow_transient=False)
+                for label in self.labels
+            ],
+            dtype="uint64",
+        )
+        # What the string IDs of tags in gold data mean, as far as seen.
+        self._gold_labels: dict[int, int] = {0: MISSING}
+        self._just_updated: weakref.WeakSet[Doc] = weakref.WeakSet()
+
+    def _check_settings(self) -> None:
+        self.margin = self.margin
+        for name, low, high in (("n_threads", 1, 1024), ("cache_size", 1, MAX_CACHE_SIZE)):
+            value = self.cfg[name]
+            if not isinstance(value, int) or not low <= value <= high:
+                raise ValueError(
+                    Errors.DS022.format(
+                        name=name, value=value, range=f"between {low} and {high}"
+                    )
+                )
+        self.engine.max_lexemes = self.cfg["cache_size"]
+
+    def _require_engine(self) -> TaggingModel:
+        if not self.engine.is_initialized:
+            raise ValueError(Errors.DS040.format(name=self.name))
+        return self.engine
+
+    def _tag_strings(self, doc: Doc) -> Iterator[str]:
+        for tag in np.unique(read_tags(doc)).tolist():
+            if tag:
+                yield doc.vocab.strings[tag]
+
+    def _get_label(self, tag: str) -> int:
+        """The label that a gold tag stands for, see TrainingBatch."""
+        prefix = self.cfg["neg_prefix"]
+        if not tag:
+            return MISSING
+        if tag in self.labels:
+            return self.labels.index(tag)
+        if prefix and tag.startswith(prefix) and tag[len(prefix) :] in self.labels:
+            return NOT - self.labels.index(tag[len(prefix) :])
+        raise ValueError(
+            Errors.DS046.format(name=self.name, tag=tag, n_labels=len(self.labels))
+        )
+
+    def _get_gold(self, example: Example) -> GoldDoc:
+        """The gold labels of a predicted doc, aligned where the words differ."""
+        if have_same_tokens(example.predicted, example.reference):
+            strings = example.reference.vocab.strings
+            tags = read_tags(example.reference).tolist()
+            for tag in set(tags) - self._gold_labels.keys():
+                self._gold_labels[tag] = self._get_label(strings[tag])
+            labels = [self._gold_labels[tag] for tag in tags]
+            starts = read_sent_starts(example.reference)
+        else:
+            aligned = example.get_aligned("TAG", as_string=True)
+            labels = [self._get_label(tag or "") for tag in aligned]
+            starts = np.array(
+                [start or 0 for start in example.get_aligned_sent_starts()], "int32"
+            )
+        return GoldDoc(example.predicted, np.array(labels, dtype="int32"), starts)

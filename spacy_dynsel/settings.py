@@ -1,0 +1,131 @@
+"""Settings of the learner, as they stand in a config."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .errors import Errors
+
+OBJECTIVES = ("all_prefixes", "first_satisfied", "full")
+OPTIMIZERS = ("adagrad", "rda")
+
+
+@dataclass(frozen=True)
+class LearnerSettings:
+    """How weights are learned.
+
+    objective (str): "all_prefixes": the hinge losses at all checkpoints are added.
+        "first_satisfied": only those up to the first checkpoint at which the true
+        label leads by the margin, the objective of Strubell et al. (2015). "full":
+        only the loss of the whole sum, a model without early exit.
+    optimizer (str): "adagrad", or "rda": AdaGrad with regularized dual averaging.
+    margin (float or list[float]): By how much the true label has to lead, at all
+        checkpoints or at each.
+    eta (float): The step size.
+    delta (float): Added to the root of the summed squared gradients.
+    l1 (float), l2 (float): The penalties of "rda".
+    cutoff (int): How often a feature has to occur in the training data.
+    predicted_history (float): How often the decisions after a token see its
+        predicted label in place of the true one.
+    copies (str): Which copies of the data to learn from: "sentences", "documents"
+        or "both".
+    seed (int): For the choices that are made at random.
+    """
+
+    objective: str = "all_prefixes"
+    optimizer: str = "adagrad"
+    margin: float | list[float] = 4.0
+    eta: float = 0.1
+    delta: float = 0.01
+    l1: float = 0.0
+    l2: float = 0.0
+    cutoff: int = 2
+    predicted_history: float = 0.5
+    copies: str = "both"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("objective", OBJECTIVES),
+            ("optimizer", OPTIMIZERS),
+            ("copies", ("sentences", "documents", "both")),
+        ):
+            value = getattr(self, name)
+            if value not in known:
+                raise ValueError(
+                    Errors.DS021.format(name=name, value=value, known=", ".join(known))
+                )
+        for name, low, high in (
+            ("eta", 0.0, math.inf),
+            ("delta", 0.0, math.inf),
+            ("l1", 0.0, math.inf),
+            ("l2", 0.0, math.inf),
+            ("cutoff", 1, 1000),
+            ("predicted_history", 0.0, 1.0),
+            ("seed", 0, 2**32 - 1),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high or math.isinf(value):
+                raise ValueError(
+                    Errors.DS022.format(
+                        name=name, value=value, range=f"between {low} and {high}"
+                    )
+                )
+        if self.optimizer != "rda" and (self.l1 or self.l2):
+            raise ValueError(Errors.DS023)
+
+    def without_cutoff(self) -> "LearnerSettings":
+        return replace(self, cutoff=1)
+
+    def stage_margins(self, n_stages: int) -> list[float]:
+        """The margin at each checkpoint, the last one included."""
+        return check_margins(self.margin, n_stages, finite=True)
+
+
+def check_margins(
+    margin: float | Sequence[float], n_margins: int, *, finite: bool = False
+) -> list[float]:
+    """One margin for each of a number of stages, or a clear error."""
+    values = [margin] * n_margins if isinstance(margin, int | float) else margin
+    if (
+        not isinstance(values, list | tuple)
+        or len(values) != n_margins
+        or any(
+            not isinstance(value, int | float)
+            or isinstance(value, bool)
+            or not value >= 0
+            or (finite and math.isinf(value))
+            for value in values
+        )
+    ):
+        raise ValueError(Errors.DS020.format(margin=margin, n_stages=n_margins))
+    return [float(value) for value in values]
+
+
+def make_learner_settings(
+    objective: str = "all_prefixes",
+    optimizer: str = "adagrad",
+    margin: float | list[float] = 4.0,
+    eta: float = 0.1,
+    delta: float = 0.01,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    cutoff: int = 2,
+    predicted_history: float = 0.5,
+    copies: str = "both",
+    seed: int = 0,
+) -> LearnerSettings:
+    """Settings of the learner for a config; see LearnerSettings."""
+    return LearnerSettings(
+        objective=objective,
+        optimizer=optimizer,
+        margin=margin,
+        eta=eta,
+        delta=delta,
+        l1=l1,
+        l2=l2,
+        cutoff=cutoff,
+        predicted_history=predicted_history,
+        copies=copies,
+        seed=seed,
+    )

@@ -1,0 +1,454 @@
+"""The loops of tagging: left to right, one label a token.
+
+The places of a decision are the offsets -REACH .. REACH from its token. Records and
+tags of a sequence lie in arrays with REACH entries before the first and after the last
+token, so that a context is just an address into them.
+"""
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from ..bridge cimport (
+    LexemeReader,
+    SequenceC,
+    find_records,
+    make_records,
+    split_docs,
+)
+from ..core.learner cimport CORRECT, WRONG, Learner, StepC
+from ..core.lexicon cimport Arena, Lexicon, LexiconC
+from ..core.program cimport ContextC, LexemeRecC, get_key
+from ..core.scorer cimport DecisionC, Scorer, ScorerC, add_slots, decide
+from ..core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
+
+cdef extern from "<atomic>" namespace "std" nogil:
+    cdef cppclass atomic_int "std::atomic<int>":
+        int fetch_add(int n)
+        void store(int n)
+
+cdef extern from "kernels.hpp" namespace "dynsel" nogil:
+    void run_workers(int n_threads, void (*work)(void*, int) noexcept nogil, void* job)
+
+cdef enum:
+    REACH_C = 3
+    # Tokens whose records are gathered at once, and tokens that a thread takes at once.
+    BLOCK = 1024
+    TASK = 2048
+
+REACH = REACH_C
+
+
+class TagBatch:
+    """The predicted labels of some docs: for each an array of label indices.
+
+    labels (array): The labels of all tokens of all docs.
+    ends (array): The number of tokens up to the end of each doc.
+    stage_counts (array): How many decisions were made at each stage.
+    """
+
+    __slots__ = ("ends", "labels", "stage_counts")
+
+    def __init__(self, labels, ends, stage_counts):
+        self.labels = labels
+        self.ends = ends
+        self.stage_counts = stage_counts
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, i: int):
+        i = range(len(self))[i]
+        return self.labels[self.ends[i - 1] if i else 0 : self.ends[i]]
+
+
+cdef struct JobC:
+    PyObject* owner
+    SequenceC* sequences
+    int* tasks               # [n_tasks + 1] into sequences
+    int n_tasks
+    atomic_int* next_task
+    const ScorerC* scorer
+    const LexiconC* lexicon
+    LexemeRecC* before_start
+    LexemeRecC* after_end
+    const score_t* limits
+    const int* margins
+    uint16_t* labels
+    int n_threads
+    uint64_t* stage_counts   # [n_threads][n_stages]
+
+
+cdef class _Job:
+    """What the threads need the GIL for."""
+    cdef list docs
+    cdef Lexicon lexicon
+    cdef LexemeReader reader
+    cdef object error
+
+
+def _doc_ends(docs):
+    ends = np.empty(len(docs), dtype="int64")
+    cdef int64_t[::1] view = ends
+    cdef int64_t end = 0
+    cdef Py_ssize_t i
+    for i in range(len(docs)):
+        end += len(docs[i])
+        view[i] = end
+    return ends
+
+
+def predict(
+    list docs,
+    Lexicon lexicon,
+    LexemeReader reader,
+    Scorer scorer,
+    list margins,
+    int n_threads,
+) -> TagBatch:
+    """Predict the labels of docs.
+
+    margins (list[int]): See Scorer.margins.
+    n_threads (int): How many threads to use at most. The result does not depend on it.
+    """
+    cdef vector[SequenceC] sequences
+    cdef vector[int] tasks
+    cdef vector[int] c_margins = margins
+    cdef vector[score_t] limits
+    cdef atomic_int next_task
+    cdef JobC job
+    cdef _Job owner = _Job.__new__(_Job)
+    cdef int i, size = 0
+    cdef uint16_t[::1] label_view
+    cdef uint64_t[:, ::1] count_view
+    n_tokens = split_docs(docs, sequences)
+    labels = np.empty(n_tokens, dtype="uint16")
+    tasks.push_back(0)
+    for i in range(<int>sequences.size()):
+        size += sequences[i].length
+        if size >= TASK or i + 1 == <int>sequences.size():
+            tasks.push_back(i + 1)
+            size = 0
+    job.n_tasks = <int>tasks.size() - 1
+    job.n_threads = max(1, min(n_threads, job.n_tasks))
+    counts = np.zeros((job.n_threads, scorer.c.n_stages), dtype="uint64")
+    if n_tokens:
+        label_view = labels
+        count_view = counts
+        limits.resize(scorer.c.width, <score_t>-32768)
+        for i in range(scorer.c.n_labels):
+            limits[i] = 32767
+        owner.docs = docs
+        owner.lexicon = lexicon
+        owner.reader = reader
+        owner.error = None
+        next_task.store(0)
+        job.owner = <PyObject*>owner
+        job.sequences = sequences.data()
+        job.tasks = tasks.data()
+        job.next_task = &next_task
+        job.scorer = &scorer.c
+        job.lexicon = &lexicon.c
+        job.before_start = lexicon.before_start
+        job.after_end = lexicon.after_end
+        job.limits = limits.data()
+        job.margins = c_margins.data()
+        job.labels = &label_view[0]
+        job.stage_counts = &count_view[0, 0]
+        with nogil:
+            run_workers(job.n_threads, work, &job)
+        if owner.error is not None:
+            raise owner.error
+    return TagBatch(labels, _doc_ends(docs), counts.sum(axis=0))
+
+
+cdef void work(void* data, int worker) noexcept nogil:
+    cdef JobC* job = <JobC*>data
+    cdef vector[LexemeRecC*] records
+    cdef vector[atom_t] tags
+    cdef vector[score_t] scores
+    cdef const SequenceC* sequence
+    cdef int task, i, start
+    records.resize(BLOCK + 2 * REACH_C)
+    tags.resize(BLOCK + 2 * REACH_C)
+    scores.resize(job.scorer.width)
+    while True:
+        task = job.next_task.fetch_add(1)
+        if task >= job.n_tasks:
+            break
+        for i in range(job.tasks[task], job.tasks[task + 1]):
+            sequence = &job.sequences[i]
+            for start in range(REACH_C):
+                tags[start] = 0
+            start = 0
+            while start < sequence.length:
+                if not tag_block(job, worker, sequence, start, records, tags, scores):
+                    return
+                start += BLOCK
+
+
+cdef bint tag_block(
+    JobC* job,
+    int worker,
+    const SequenceC* sequence,
+    int start,
+    vector[LexemeRecC*]& records,
+    vector[atom_t]& tags,
+    vector[score_t]& scores,
+) noexcept nogil:
+    """Tag up to BLOCK tokens of a sequence. The first tags are those of the tokens
+    before the block, and are left there for the next. RETURNS: False after an error."""
+    cdef int n = min(<int>BLOCK, sequence.length - start)
+    cdef uint16_t* labels = job.labels + sequence.offset + start
+    cdef uint64_t* counts = job.stage_counts + worker * job.scorer.n_stages
+    cdef ContextC context
+    cdef DecisionC decision
+    cdef PyObject* scratch = NULL
+    cdef int i
+    if not find_records(
+        sequence, start - REACH_C, n + 2 * REACH_C, job.lexicon,
+        job.before_start, job.after_end, records.data(),
+    ):
+        scratch = complete_records(job, sequence, start - REACH_C, n + 2 * REACH_C, records)
+        if scratch == NULL:
+            return False
+    context.n_dynamic = 1
+    for i in range(n):
+        context.lexemes = records.data() + i
+        context.dynamic = tags.data() + i
+        decision = decide(job.scorer, &context, job.limits, job.margins, scores.data())
+        tags[i + REACH_C] = decision.label + 1
+        labels[i] = <uint16_t>decision.label
+        counts[decision.stage] += 1
+    for i in range(REACH_C):
+        tags[i] = tags[n + i]
+    if scratch != NULL:
+        free_scratch(scratch)
+    return True
+
+
+cdef PyObject* complete_records(
+    JobC* job, const SequenceC* sequence, int start, int n, vector[LexemeRecC*]& records
+) noexcept with gil:
+    """RETURNS: The owner of records that are not kept, or NULL after an error."""
+    cdef _Job owner = <_Job>job.owner
+    cdef Arena scratch
+    try:
+        scratch = Arena()
+        make_records(
+            sequence, start, n, records.data(), owner.docs[sequence.doc],
+            owner.lexicon, owner.reader, scratch,
+        )
+        return new_reference(scratch)
+    except BaseException as error:
+        owner.error = error
+        return NULL
+
+
+cdef extern from "Python.h":
+    void Py_INCREF(PyObject* o)
+    void Py_DECREF(PyObject* o)
+
+
+cdef PyObject* new_reference(object owner) noexcept:
+    Py_INCREF(<PyObject*>owner)
+    return <PyObject*>owner
+
+
+cdef void free_scratch(PyObject* owner) noexcept with gil:
+    Py_DECREF(owner)
+
+
+cdef class TrainingBatch:
+    """Docs laid end to end, with what is known about their labels.
+
+    docs (list[Doc]): The docs.
+    gold (array): For each token a label, MISSING, or NOT - label for a label that is
+        known to be wrong.
+    ranges (array): The sequences to learn from: pairs of start and end. They may
+        overlap and reach over several docs.
+    """
+    cdef vector[LexemeRecC*] records
+    cdef Arena scratch
+    cdef const int32_t[::1] gold
+    cdef const int64_t[:, ::1] ranges
+    cdef Lexicon lexicon
+
+    def __init__(
+        self,
+        list docs,
+        const int32_t[::1] gold not None,
+        const int64_t[:, ::1] ranges not None,
+        Lexicon lexicon,
+        LexemeReader reader,
+    ):
+        cdef vector[SequenceC] sequences
+        cdef int i
+        self.gold = gold
+        self.ranges = ranges
+        self.lexicon = lexicon
+        self.scratch = Arena()
+        self.records.resize(split_docs(docs, sequences))
+        for i in range(<int>sequences.size()):
+            records = self.records.data() + sequences[i].offset
+            if not find_records(
+                &sequences[i], 0, sequences[i].length, &lexicon.c,
+                lexicon.before_start, lexicon.after_end, records,
+            ):
+                make_records(
+                    &sequences[i], 0, sequences[i].length, records,
+                    docs[sequences[i].doc], lexicon, reader, self.scratch,
+                )
+
+    cdef void _lay_out(
+        self, int64_t start, int64_t end, vector[LexemeRecC*]& records, vector[atom_t]& tags
+    ) noexcept nogil:
+        """Bring a sequence into arrays with room at both ends."""
+        cdef int64_t i
+        cdef int j
+        records.resize(end - start + 2 * REACH_C)
+        tags.resize(end - start + 2 * REACH_C)
+        for j in range(REACH_C):
+            tags[j] = 0
+            records[j] = self.lexicon.before_start
+            records[end - start + REACH_C + j] = self.lexicon.after_end
+        for i in range(start, end):
+            records[i - start + REACH_C] = self.records[i]
+
+    def count(self, Learner learner not None) -> None:
+        """Count features, with the true tags as history."""
+        cdef vector[LexemeRecC*] records
+        cdef vector[atom_t] tags
+        cdef ContextC context
+        cdef int64_t i, r, start
+        context.n_dynamic = 1
+        with nogil:
+            for r in range(self.ranges.shape[0]):
+                start = self.ranges[r, 0]
+                self._lay_out(start, self.ranges[r, 1], records, tags)
+                for i in range(self.ranges[r, 1] - start):
+                    context.lexemes = records.data() + i
+                    context.dynamic = tags.data() + i
+                    learner.count(&context)
+                    tags[i + REACH_C] = max(self.gold[start + i], -1) + 1
+
+    def update(self, Learner learner not None, float drop, float predicted_history) -> float:
+        """Learn. RETURNS: The summed loss.
+
+        drop (float): The probability with which a template is left out.
+        predicted_history (float): How often later decisions see the predicted label
+            in place of the true one.
+        """
+        cdef vector[LexemeRecC*] records
+        cdef vector[atom_t] tags
+        cdef vector[uint8_t] one_correct
+        cdef vector[uint8_t] one_wrong
+        cdef ContextC context
+        cdef StepC step
+        cdef int64_t i, r, start
+        cdef int gold, label
+        cdef double loss = 0
+        one_correct.resize(learner.n_labels, <uint8_t>WRONG)
+        one_wrong.resize(learner.n_labels, <uint8_t>CORRECT)
+        context.n_dynamic = 1
+        with nogil:
+            for r in range(self.ranges.shape[0]):
+                start = self.ranges[r, 0]
+                self._lay_out(start, self.ranges[r, 1], records, tags)
+                for i in range(self.ranges[r, 1] - start):
+                    context.lexemes = records.data() + i
+                    context.dynamic = tags.data() + i
+                    gold = self.gold[start + i]
+                    if gold >= 0:
+                        one_correct[gold] = CORRECT
+                        step = learner.step(&context, one_correct.data(), drop)
+                        one_correct[gold] = WRONG
+                        loss += step.loss
+                        label = gold
+                        if predicted_history and learner.random() < predicted_history:
+                            label = step.guess
+                    elif gold == -1:
+                        label = learner.guess(&context, one_wrong.data())
+                    else:
+                        one_wrong[-2 - gold] = WRONG
+                        step = learner.step(&context, one_wrong.data(), drop)
+                        one_wrong[-2 - gold] = CORRECT
+                        loss += step.loss
+                        label = step.guess
+                    tags[i + REACH_C] = label + 1
+        return loss
+
+    def guess(self, Learner learner not None):
+        """Predict with the weights as they are. RETURNS (array): The labels."""
+        cdef vector[LexemeRecC*] records
+        cdef vector[atom_t] tags
+        cdef vector[uint8_t] costs
+        cdef ContextC context
+        cdef int64_t i, r, start
+        labels = np.zeros(self.records.size(), dtype="uint16")
+        cdef uint16_t[::1] view = labels
+        costs.resize(learner.n_labels, <uint8_t>CORRECT)
+        context.n_dynamic = 1
+        with nogil:
+            for r in range(self.ranges.shape[0]):
+                start = self.ranges[r, 0]
+                self._lay_out(start, self.ranges[r, 1], records, tags)
+                for i in range(self.ranges[r, 1] - start):
+                    context.lexemes = records.data() + i
+                    context.dynamic = tags.data() + i
+                    view[start + i] = <uint16_t>learner.guess(&context, costs.data())
+                    tags[i + REACH_C] = view[start + i] + 1
+        return labels
+
+
+MISSING = -1
+NOT = -2
+
+
+def explain(doc, labels, Lexicon lexicon, LexemeReader reader, Scorer scorer):
+    """What each template adds to the score of each label, given the labels that were
+    predicted for the tokens before.
+
+    labels (array): The predicted labels of the doc.
+    RETURNS (array): Integer scores, of shape (tokens, templates, labels).
+    """
+    cdef vector[SequenceC] sequences
+    cdef vector[LexemeRecC*] records
+    cdef vector[atom_t] tags
+    cdef Arena scratch = Arena()
+    cdef ContextC context
+    cdef int i, j, n, t
+    cdef const uint16_t[::1] label_view = labels
+    docs = [doc]
+    n_tokens = split_docs(docs, sequences)
+    scores = np.zeros(
+        (n_tokens, scorer.c.program.n_templates, scorer.c.width), dtype="int16"
+    )
+    cdef score_t[:, :, ::1] view = scores
+    context.n_dynamic = 1
+    for j in range(<int>sequences.size()):
+        n = sequences[j].length
+        records.resize(n + 2 * REACH_C)
+        tags.resize(n + 2 * REACH_C)
+        for i in range(REACH_C):
+            tags[i] = 0
+        if not find_records(
+            &sequences[j], -REACH_C, n + 2 * REACH_C, &lexicon.c,
+            lexicon.before_start, lexicon.after_end, records.data(),
+        ):
+            make_records(
+                &sequences[j], -REACH_C, n + 2 * REACH_C, records.data(), doc,
+                lexicon, reader, scratch,
+            )
+        for i in range(n):
+            context.lexemes = records.data() + i
+            context.dynamic = tags.data() + i
+            for t in range(scorer.c.program.n_templates):
+                add_slots(
+                    &scorer.c,
+                    get_key(&scorer.c.program.templates[t], &context),
+                    &view[sequences[j].offset + i, t, 0],
+                )
+            tags[i + REACH_C] = label_view[sequences[j].offset + i] + 1
+    return scores[:, :, :scorer.c.n_labels]
