@@ -41,8 +41,8 @@ class Errors(metaclass=ErrorsWithCodes):
         "16-bit sum cannot overflow. Remove some."
     )
     DS008 = (
-        "Give one of 'path', 'lines' or 'default' to spacy_dynsel.templates.v1, and "
-        "only one."
+        "Give 'path', 'lines' or 'default' to spacy_dynsel.templates.v1, but not both "
+        "'path' and 'lines'."
     )
     DS009 = (
         "Template file '{source}', line {line}: '{atom}' is not an atom. An atom is a "

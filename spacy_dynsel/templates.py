@@ -200,10 +200,13 @@ def make_templates(
 
     path (Path): A template file.
     lines (list[str]): Templates and checkpoints, as lines of such a file.
-    default (str): The name of a list that ships with the package.
+    default (str): The name of a list that ships with the package, for when neither a
+        file nor a list is given.
     checkpoints (list[int]): Replaces the checkpoints of the list.
     """
-    if sum(option is not None for option in (path, lines, default)) != 1:
+    if (path is not None) + (lines is not None) + (default is not None) == 0 or (
+        path is not None and lines is not None
+    ):
         raise ValueError(Errors.DS008)
     if path is not None:
         return read_templates(path, checkpoints=checkpoints)

@@ -39,26 +39,76 @@ static inline void sum_rows(int16_t* sums, const int16_t* const* rows, int n_row
     }
 }
 
-// The best label that `limits` lets through. Limits are the largest score_t where a
+// The best label that `limits` lets through. Limits are the largest int16_t where a
 // label is valid, the smallest where it is not, padding included.
-static inline Verdict judge(const int16_t* __restrict scores,
-                            const int16_t* __restrict limits, int width, int margin) {
-    int16_t best = INT16_MIN;
+static inline Verdict judge_plainly(const int16_t* scores, const int16_t* limits,
+                                    int width, int margin) {
+    Verdict verdict{INT16_MIN, 0, 0};
+    for (int i = width - 1; i >= 0; --i) {
+        int16_t score = scores[i] < limits[i] ? scores[i] : limits[i];
+        if (score >= verdict.best) {
+            verdict.best = score;
+            verdict.label = static_cast<int16_t>(i);
+        }
+    }
     for (int i = 0; i < width; ++i) {
         int16_t score = scores[i] < limits[i] ? scores[i] : limits[i];
-        best = best > score ? best : score;
+        verdict.close += score > verdict.best - margin && score > INT16_MIN;
     }
-    int lowest = static_cast<int>(best) - margin;
-    int16_t threshold = lowest < INT16_MIN ? INT16_MIN : static_cast<int16_t>(lowest);
-    int16_t label = INT16_MAX, close = 0;
-    for (int i = 0; i < width; ++i) {
-        int16_t score = scores[i] < limits[i] ? scores[i] : limits[i];
-        int16_t here = score == best ? static_cast<int16_t>(i) : INT16_MAX;
-        label = label < here ? label : here;
-        close += static_cast<int16_t>(score > threshold);
-    }
-    return Verdict{best, label, close};
+    return verdict;
 }
+
+#if defined(__GNUC__) || defined(__clang__)
+// The same with vectors, as GCC and Clang know them on any machine.
+constexpr int VECTOR = 8;
+typedef int16_t lanes_t __attribute__((vector_size(2 * VECTOR)));
+
+static inline lanes_t load_lanes(const int16_t* from) {
+    lanes_t lanes;
+    std::memcpy(&lanes, from, sizeof(lanes));
+    return lanes;
+}
+
+static inline Verdict judge(const int16_t* scores, const int16_t* limits, int width,
+                            int margin) {
+    const lanes_t zero = {0};
+    const lanes_t iota = {0, 1, 2, 3, 4, 5, 6, 7};
+    lanes_t most = zero + INT16_MIN;
+    for (int start = 0; start < width; start += VECTOR) {
+        lanes_t score = load_lanes(scores + start), limit = load_lanes(limits + start);
+        score = score < limit ? score : limit;
+        most = most > score ? most : score;
+    }
+    Verdict verdict{INT16_MIN, INT16_MAX, 0};
+    for (int i = 0; i < VECTOR; ++i)
+        verdict.best = verdict.best > most[i] ? verdict.best : most[i];
+    const int lowest = verdict.best - margin;
+    const lanes_t best = zero + verdict.best;
+    const lanes_t threshold =
+        zero + static_cast<int16_t>(lowest < INT16_MIN ? INT16_MIN : lowest);
+    lanes_t first = zero + INT16_MAX, above = zero;
+    for (int start = 0; start < width; start += VECTOR) {
+        lanes_t score = load_lanes(scores + start), limit = load_lanes(limits + start);
+        score = score < limit ? score : limit;
+        lanes_t label = (iota + static_cast<int16_t>(start)) | ~(score == best);
+        // Where the score is not the best one, all bits are set: the largest number
+        // once the sign is cut off.
+        label &= INT16_MAX;
+        first = first < label ? first : label;
+        above -= score > threshold;
+    }
+    for (int i = 0; i < VECTOR; ++i) {
+        verdict.label = verdict.label < first[i] ? verdict.label : first[i];
+        verdict.close += above[i];
+    }
+    return verdict;
+}
+#else
+static inline Verdict judge(const int16_t* scores, const int16_t* limits, int width,
+                            int margin) {
+    return judge_plainly(scores, limits, width, margin);
+}
+#endif
 
 // A pointer that one thread publishes while others read it.
 static inline void* load_pointer(void* const* place) {

@@ -17,6 +17,9 @@ cdef extern from "kernels.hpp" namespace "dynsel" nogil:
     Verdict judge(
         const score_t* scores, const score_t* limits, int width, int margin
     )
+    Verdict judge_plainly(
+        const score_t* scores, const score_t* limits, int width, int margin
+    )
 
 
 cdef enum:
@@ -90,6 +93,16 @@ cdef inline void add_slots(
             slot_wide = scorer.wide[i]
             if slot_wide >> 48 == check:
                 scores[(slot_wide >> 8) & 0xFFFF] += <int8_t>(slot_wide & 0xFF)
+
+
+cdef inline void prefetch_rows(
+    const ScorerC* scorer, const LexemeRecC* record
+) noexcept nogil:
+    """Ask for the rows of a record, which starts behind them."""
+    cdef const char* line = <const char*>record.rows
+    while line < <const char*>record:
+        DYNSEL_PREFETCH(line)
+        line += 64
 
 
 cdef void fill_rows(const ScorerC* scorer, LexemeRecC* record, score_t* rows) noexcept nogil

@@ -375,3 +375,23 @@ cdef DecisionC decide(
     decision.label = verdict.label
     decision.stage = s
     return decision
+
+
+def judge_scores(
+    const score_t[::1] scores not None,
+    const score_t[::1] limits not None,
+    int margin,
+    bint plainly=False,
+) -> tuple:
+    """The verdict on some scores: best score, its first label, and how many labels
+    are above the best minus the margin. For tests.
+
+    plainly (bool): Whether to use the plain form of the code in place of vectors.
+    """
+    if scores.shape[0] != limits.shape[0] or not scores.shape[0] or scores.shape[0] % LANES:
+        raise ValueError(scores.shape[0])
+    if plainly:
+        verdict = judge_plainly(&scores[0], &limits[0], scores.shape[0], margin)
+    else:
+        verdict = judge(&scores[0], &limits[0], scores.shape[0], margin)
+    return verdict.best, verdict.label, verdict.close

@@ -27,6 +27,21 @@ from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch, Taggin
 MAX_CACHE_SIZE = 1 << 24
 
 
+class RecentDocs:
+    """The docs of the last update, as long as they are in use. An annotating component
+    predicts them next: then the weights as they are must do, since compiling them
+    after each update would cost more than the update."""
+
+    def __init__(self, docs: Iterable[Doc] = ()) -> None:
+        self._docs = weakref.WeakSet(docs)
+
+    def holds(self, docs: list[Doc]) -> bool:
+        return bool(self._docs) and all(doc in self._docs for doc in docs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (RecentDocs, ())
+
+
 class DynselTagger(TrainablePipe):
     """Tags tokens by a linear model that reads, for each token, only as many feature
     templates as it needs. A replacement for spaCy's Tagger.
@@ -122,7 +137,7 @@ class DynselTagger(TrainablePipe):
         """
         docs = docs if isinstance(docs, list) else list(docs)
         engine = self._require_engine()
-        if self._just_updated and all(doc in self._just_updated for doc in docs):
+        if self._just_updated.holds(docs):
             return engine.predict_in_training(docs)
         return engine.predict(docs, self.margin, self.cfg["n_threads"])
 
@@ -249,7 +264,7 @@ class DynselTagger(TrainablePipe):
         validate_examples(examples, "DynselTagger.update")
         engine = self._require_engine()
         golds = [self._get_gold(example) for example in examples]
-        self._just_updated = weakref.WeakSet(gold.doc for gold in golds)
+        self._just_updated = RecentDocs(gold.doc for gold in golds)
         if any((gold.labels != MISSING).any() for gold in golds):
             losses[self.name] += engine.update(golds, drop=drop)
         return losses
@@ -350,7 +365,7 @@ class DynselTagger(TrainablePipe):
         )
         # What the string IDs of tags in gold data mean, as far as seen.
         self._gold_labels: dict[int, int] = {0: MISSING}
-        self._just_updated: weakref.WeakSet[Doc] = weakref.WeakSet()
+        self._just_updated = RecentDocs()
 
     def _check_settings(self) -> None:
         self.margin = self.margin

@@ -20,7 +20,7 @@ from ..bridge cimport (
 from ..core.learner cimport CORRECT, WRONG, Learner, StepC
 from ..core.lexicon cimport Arena, Lexicon, LexiconC
 from ..core.program cimport ContextC, LexemeRecC, get_key
-from ..core.scorer cimport DecisionC, Scorer, ScorerC, add_slots, decide
+from ..core.scorer cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows
 from ..core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 
 cdef extern from "<atomic>" namespace "std" nogil:
@@ -36,6 +36,8 @@ cdef enum:
     # Tokens whose records are gathered at once, and tokens that a thread takes at once.
     BLOCK = 1024
     TASK = 2048
+    # How many tokens ahead of their first use the rows of a lexeme are asked for.
+    AHEAD = 9
 
 REACH = REACH_C
 
@@ -215,6 +217,8 @@ cdef bint tag_block(
             return False
     context.n_dynamic = 1
     for i in range(n):
+        if i + AHEAD < n:
+            prefetch_rows(job.scorer, records[i + AHEAD])
         context.lexemes = records.data() + i
         context.dynamic = tags.data() + i
         decision = decide(job.scorer, &context, job.limits, job.margins, scores.data())

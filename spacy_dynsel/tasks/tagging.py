@@ -266,9 +266,9 @@ class TaggingModel:
         return float(stage_counts @ ends / max(1, stage_counts.sum()))
 
     def to_bytes(self) -> bytes:
-        """The model as a file; empty if there is none yet."""
+        """The model as a file."""
         if self._reader is None:
-            return b""
+            return dump_model({"task": TASK, "labels": None}, {})
         scorer = self.scorer
         meta = {
             "task": TASK,
@@ -289,11 +289,14 @@ class TaggingModel:
 
     def from_bytes(self, data: bytes) -> None:
         """Read a model. Nothing changes if the data is not good."""
-        if not data:
+        meta, arrays = load_model(data)
+        if meta.get("task") != TASK:
+            raise ValueError(Errors.DS037.format(found=meta.get("task"), expected=TASK))
+        if meta.get("labels", 0) is None:
+            # Saved before it was initialized.
             self._reader = None
             self.labels = []
             return
-        meta, arrays = load_model(data)
         self._check(meta, arrays)
         self.labels = meta["labels"]
         self._n_classes = meta["n_classes"]
@@ -404,8 +407,6 @@ class TaggingModel:
             if not condition:
                 raise ValueError(Errors.DS035.format(what=what))
 
-        if meta.get("task") != TASK:
-            raise ValueError(Errors.DS037.format(found=meta.get("task"), expected=TASK))
         labels = meta.get("labels")
         require(
             isinstance(labels, list)

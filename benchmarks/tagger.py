@@ -1,0 +1,359 @@
+"""The tagger beside its peers, trained and measured on the same data in one run.
+
+    python benchmarks/tagger.py                                  # English, XPOS
+    python benchmarks/tagger.py --corpus ud_pt_bosque --column upos --lang pt
+
+Accuracy is on the test split, gold words. Speeds are the best of several rounds, in
+which all candidates take turns. Corpora are found through DYNSEL_DATA; peers that are
+not installed are left out.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Before numpy is loaded: one thread for everybody.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import spacy
+from corpora import data_folder, make_docs, read_conllu, write_docbins
+from spacy.language import Language
+from spacy.tokens import Doc
+from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
+from wasabi import msg
+
+try:
+    from crf import CrfTagger
+except ImportError:
+    CrfTagger = None  # type: ignore[assignment, misc]
+
+TAGGER = "dynsel_tagger"
+SPACY_STEPS = 3000
+INFINITY = float("inf")
+
+
+def bare(doc: Doc, vocab: Any = None) -> Doc:
+    """The words and spaces of a doc, in a doc of their own."""
+    return Doc(
+        vocab or doc.vocab,
+        words=[token.text for token in doc],
+        spaces=[bool(token.whitespace_) for token in doc],
+    )
+
+
+def accuracy(predict: Callable[[Doc], list[str]], gold: list[Doc]) -> float:
+    right = total = 0
+    for doc in gold:
+        tags = predict(doc)
+        right += sum(tag == token.tag_ for tag, token in zip(tags, doc, strict=True))
+        total += len(doc)
+    return 100 * right / total
+
+
+def pipe_predictor(nlp: Language) -> Callable[[Doc], list[str]]:
+    def predict(doc: Doc) -> list[str]:
+        result = bare(doc, nlp.vocab)
+        for _, component in nlp.pipeline:
+            result = component(result)
+        return [token.tag_ for token in result]
+
+    return predict
+
+
+def best_times(
+    candidates: dict[str, Callable[[], Any]], rounds: int
+) -> dict[str, tuple[float, float]]:
+    """The shortest and the longest time of each candidate, in interleaved rounds."""
+    times: dict[str, list[float]] = {name: [] for name in candidates}
+    for _ in range(rounds):
+        for name, run in candidates.items():
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    return {name: (min(values), max(values)) for name, values in times.items()}
+
+
+def consume(docs: Any) -> None:
+    for _ in docs:
+        pass
+
+
+def measure_accuracy(
+    ours: Language, peers: dict[str, Callable[[Doc], list[str]]], test: list[Any]
+) -> dict[str, Any]:
+    """Accuracy on sentences and on whole documents without marks."""
+    tagger = ours.get_pipe(TAGGER)
+    default = tagger.margin
+    gold = {
+        "sentences": make_docs(ours.vocab, test),
+        "documents": make_docs(ours.vocab, test, whole_documents=True),
+    }
+    table: dict[str, Any] = {}
+    for name, margin in ((f"dynsel, margin {default}", default), ("dynsel, all templates", INFINITY)):
+        tagger.margin = margin
+        row = {level: accuracy(pipe_predictor(ours), docs) for level, docs in gold.items()}
+        statistics = tagger.statistics([bare(doc) for doc in gold["sentences"]])
+        table[name] = {**row, "templates": statistics["templates"], "stages": statistics["stages"]}
+    tagger.margin = default
+    for name, predict in peers.items():
+        table[name] = {level: accuracy(predict, docs) for level, docs in gold.items()}
+    return table
+
+
+def measure_speed(
+    ours: Language, cnn: Language, crf: Any, sentences: list[Any], rounds: int
+) -> dict[str, Any]:
+    """Tokens a second on Docs in memory, and the tokenizer on their text."""
+    tagger = ours.get_pipe(TAGGER)
+    docs = [bare(doc) for doc in make_docs(ours.vocab, sentences)]
+    part = docs[: max(1, len(docs) // 8)]
+    cnn_part = [bare(doc, cnn.vocab) for doc in part]
+    texts = [doc.text for doc in docs]
+    words = [[token.text for token in doc] for doc in part]
+    tagger.cfg["overwrite"] = True
+
+    def run_cnn() -> None:
+        stream: Any = cnn_part
+        for _, component in cnn.pipeline:
+            stream = component.pipe(stream, batch_size=256)
+        consume(stream)
+
+    n_all, n_part = sum(map(len, docs)), sum(map(len, part))
+    candidates: dict[str, tuple[Callable[[], Any], int]] = {
+        "dynsel": (lambda: consume(tagger.pipe(docs, batch_size=1000)), n_all),
+        "spaCy tokenizer": (lambda: consume(map(ours.tokenizer, texts)), n_all),
+        "spaCy tok2vec+tagger": (run_cnn, n_part),
+    }
+    if crf is not None:
+        candidates["CRFsuite"] = (lambda: [crf.tag(sentence) for sentence in words], n_part)
+    for run, _ in candidates.values():
+        run()
+    times = best_times({name: run for name, (run, _) in candidates.items()}, rounds)
+    tokens = {name: n for name, (_, n) in candidates.items()}
+    speeds: dict[str, Any] = {
+        name: {
+            "tokens_per_second": tokens[name] / best,
+            "nanoseconds_per_token": 1e9 * best / tokens[name],
+            "spread": worst / best,
+        }
+        for name, (best, worst) in times.items()
+    }
+    fastest = speeds["dynsel"]["tokens_per_second"]
+    for row in speeds.values():
+        row["dynsel_is_faster"] = fastest / row["tokens_per_second"]
+    return speeds
+
+
+def measure_early_exit(ours: Language, sentences: list[Any], rounds: int) -> dict[str, Any]:
+    """Time for a token at several margins."""
+    tagger = ours.get_pipe(TAGGER)
+    default = tagger.margin
+    docs = [bare(doc) for doc in make_docs(ours.vocab, sentences)]
+    n_tokens = sum(map(len, docs))
+
+    def runner(margin: float) -> Callable[[], None]:
+        def run() -> None:
+            tagger.margin = margin
+            tagger.predict(docs)
+
+        return run
+
+    margins = [0.0, default, INFINITY]
+    times = best_times({str(margin): runner(margin) for margin in margins}, rounds)
+    tagger.margin = default
+    return {name: 1e9 * best / n_tokens for name, (best, _) in times.items()}
+
+
+def measure_threads(ours: Language, sentences: list[Any], rounds: int) -> dict[str, float]:
+    tagger = ours.get_pipe(TAGGER)
+    docs = [bare(doc) for doc in make_docs(ours.vocab, sentences[:10_000])]
+
+    def runner(n_threads: int) -> Callable[[], None]:
+        def run() -> None:
+            tagger.n_threads = n_threads
+            tagger.predict(docs)
+
+        return run
+
+    times = best_times({"one": runner(1), "two": runner(2)}, 3 * rounds)
+    tagger.n_threads = 1
+    one, two = times["one"][0], times["two"][0]
+    return {"one_ms": 1e3 * one, "two_ms": 1e3 * two, "speedup": one / two}
+
+
+def measure_cold(path: Path, sentences: list[Any], rounds: int) -> dict[str, float]:
+    """Tokenizer and tagger on text that none of them has seen."""
+    texts = [doc.text for doc in make_docs(spacy.blank("xx").vocab, sentences)]
+    tokenizing, tagging = [], []
+    for _ in range(min(3, rounds)):
+        nlp = spacy.load(path)
+        start = time.perf_counter()
+        docs = [nlp.make_doc(text) for text in texts]
+        middle = time.perf_counter()
+        consume(nlp.get_pipe(TAGGER).pipe(docs, batch_size=1000))
+        tagging.append(time.perf_counter() - middle)
+        tokenizing.append(middle - start)
+    n_tokens = sum(map(len, docs))
+    return {
+        "tokenizer_ns": 1e9 * min(tokenizing) / n_tokens,
+        "tagger_ns": 1e9 * min(tagging) / n_tokens,
+        "share": min(tagging) / min(tokenizing),
+    }
+
+
+def measure_single_texts(
+    ours: Language, cnn: Language, sentences: list[Any], rounds: int
+) -> dict[str, float]:
+    """What nlp(text) takes beyond the tokenizer, one short text at a time."""
+    texts = [doc.text for doc in make_docs(ours.vocab, sentences[:300])]
+    times = best_times(
+        {
+            "ours": lambda: [ours(text) for text in texts],
+            "ours_tokenizer": lambda: [ours.make_doc(text) for text in texts],
+            "cnn": lambda: [cnn(text) for text in texts],
+            "cnn_tokenizer": lambda: [cnn.make_doc(text) for text in texts],
+        },
+        rounds,
+    )
+    added = {
+        name: 1e6 * (times[name][0] - times[f"{name}_tokenizer"][0]) / len(texts)
+        for name in ("ours", "cnn")
+    }
+    return {
+        "dynsel_us": added["ours"],
+        "spacy_us": added["cnn"],
+        "ratio": added["cnn"] / added["ours"],
+    }
+
+
+LOAD = """
+import resource, sys, time
+start = time.perf_counter()
+import spacy
+imported = time.perf_counter()
+nlp = spacy.blank({lang!r})
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+before, started = resident(), time.perf_counter()
+config = spacy.util.load_config({path!r} + "/config.cfg")
+tagger = nlp.add_pipe("{name}", config={{
+    key: value for key, value in config["components"]["{name}"].items() if key != "factory"
+}})
+tagger.from_disk({path!r} + "/{name}", exclude=["vocab"])
+tagger(nlp.make_doc("A first text."))
+print(imported - start, time.perf_counter() - started, resident() - before)
+"""
+
+
+def measure_load(path: Path, lang: str, rounds: int) -> dict[str, float]:
+    """Time to import spaCy and to load the component in a new process, first text
+    included, and what that adds to the resident memory."""
+    code = LOAD.format(path=str(path), lang=lang, name=TAGGER)
+    runs = [
+        [float(word) for word in subprocess.check_output([sys.executable, "-c", code]).split()]
+        for _ in range(rounds)
+    ]
+    imported, loaded, grown = (min(column) for column in zip(*runs, strict=True))
+    size = sum(file.stat().st_size for file in (path / TAGGER).rglob("*") if file.is_file())
+    return {
+        "import_spacy_ms": 1e3 * imported,
+        "load_ms": 1e3 * loaded,
+        "load_share": loaded / imported,
+        "resident_mb": grown / 2**20,
+        "directory_mb": size / 2**20,
+    }
+
+
+def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
+    model = CACHE / f"crf-{train_path.stem}.model"
+    measured = model.with_suffix(".json")
+    if not measured.exists():
+        command = [sys.executable, str(HERE / "crf.py"), str(train_path), str(model)]
+        measured.write_text(json.dumps(run_measured(command)))
+    return model, json.loads(measured.read_text())
+
+
+def show(results: dict[str, Any]) -> None:
+    for title, rows in results.items():
+        msg.divider(title)
+        if not all(isinstance(row, dict) for row in rows.values()):
+            rows = {key: {"": value} for key, value in rows.items()}
+        columns = list(dict.fromkeys(key for row in rows.values() for key in row))
+        msg.table(
+            [
+                (name, *(format_value(row.get(column)) for column in columns))
+                for name, row in rows.items()
+            ],
+            header=("", *columns),
+            aligns=("l", *("r" for _ in columns)),
+            divider=True,
+        )
+
+
+def format_value(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return " ".join(f"{item:.3f}" for item in value)
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--corpus", default="ud_en_ewt")
+    parser.add_argument("--column", default="xpos", choices=["xpos", "upos"])
+    parser.add_argument("--lang", default="en")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--config", type=Path, default=CONFIGS / "tagger.cfg")
+    args = parser.parse_args()
+
+    folder = data_folder() / args.corpus
+    paths = write_docbins(args.corpus, args.column, CACHE)
+    overrides = {"nlp.lang": args.lang}
+    path, ours_usage = train("dynsel_tagger", args.config, paths, overrides)
+    cnn_config = spacy_config(args.lang, ["tagger"], SPACY_STEPS)
+    cnn_path, cnn_usage = train("spacy_tagger", cnn_config, paths, {})
+    ours, cnn = spacy.load(path), spacy.load(cnn_path)
+    training = {
+        "dynsel": {**ours_usage, "spacy_needs": cnn_usage["cpu_seconds"] / ours_usage["cpu_seconds"]},
+        "spaCy tok2vec+tagger": cnn_usage,
+    }
+    crf = None
+    if CrfTagger is None:
+        msg.warn("CRFsuite is left out: pip install 'spacy-dynsel[benchmark]'")
+    else:
+        crf_path, training["CRFsuite"] = train_crf(paths["train"])
+        crf = CrfTagger(crf_path)
+
+    splits = {
+        split: list(read_conllu(folder / f"{split}.conllu", column=args.column))
+        for split in ("train", "test")
+    }
+    peers = {"spaCy tok2vec+tagger": pipe_predictor(cnn)}
+    if crf is not None:
+        peers["CRFsuite"] = lambda doc: crf.tag([token.text for token in doc])
+    results = {
+        "training": training,
+        "accuracy on test": measure_accuracy(ours, peers, splits["test"]),
+        "speed": measure_speed(ours, cnn, crf, splits["train"], args.rounds),
+        "nanoseconds a token by margin": measure_early_exit(ours, splits["train"], args.rounds),
+        "two threads": measure_threads(ours, splits["train"], args.rounds),
+        "cold start": measure_cold(path, splits["train"], args.rounds),
+        "one short text at a time": measure_single_texts(ours, cnn, splits["test"], args.rounds),
+        "loading": measure_load(path, args.lang, args.rounds),
+    }
+    show(results)
+    output = HERE / "results" / f"tagger-{args.corpus}-{args.column}.json"
+    output.parent.mkdir(exist_ok=True)
+    output.write_text(json.dumps(results, indent=2) + "\n")
+    msg.good("Saved the results", str(output))
+
+
+if __name__ == "__main__":
+    main()

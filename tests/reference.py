@@ -1,0 +1,173 @@
+"""A slow and obvious tagger that the compiled one is compared with.
+
+Nothing here is shared with the package but the model file's contents: keys are made
+from strings in plain Python, weights stand in a dictionary, and every decision adds
+up templates one by one.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+from spacy import attrs
+from spacy.tokens import Doc, Token
+
+from spacy_dynsel.core.scorer import unpack_weights
+from spacy_dynsel.model_file import load_model
+from spacy_dynsel.templates import Template, Templates, parse_templates
+
+WORD64 = (1 << 64) - 1
+BEFORE_START, AFTER_END = 1, 2
+N_RESERVED = 3
+FLAGS = (
+    "IS_ALPHA IS_BRACKET IS_CURRENCY IS_DIGIT IS_LOWER IS_PUNCT IS_QUOTE IS_SPACE "
+    "IS_TITLE IS_UPPER LIKE_EMAIL LIKE_NUM LIKE_URL"
+).split()
+
+
+def mix(state: int, value: int) -> int:
+    state = (state ^ value) * 0x9E3779B97F4A7C15 & WORD64
+    return state ^ state >> 32
+
+
+def finish(state: int) -> int:
+    return (state * 0xD6E8FEB86659FD93 & WORD64) >> 32
+
+
+def fold(value: int) -> int:
+    return (value * 0x9E3779B97F4A7C15 & WORD64) >> 32
+
+
+def hash_bytes(data: bytes) -> int:
+    state = 0xCBF29CE484222325
+    for byte in data:
+        state = (state ^ byte) * 0x100000001B3 & WORD64
+    return state
+
+
+def hash_affix(text: str) -> int:
+    data = text.encode("utf8")[:24]
+    return fold(hash_bytes(bytes(48 if 48 <= byte <= 57 else byte for byte in data)))
+
+
+def characters(text: str) -> int:
+    found = 0
+    for i, char in enumerate(text):
+        if "A" <= char <= "Z":
+            found |= 1 | (64 if i == 0 else 0)
+        elif "0" <= char <= "9":
+            found |= 2
+        elif ord(char) >= 128:
+            found |= 32
+        else:
+            found |= {"-": 4, ".": 8, "'": 16}.get(char, 0)
+    return found
+
+
+def lexical_atom(token: Token, column: str, tables: dict[str, dict[int, int]]) -> int:
+    lexeme = token.vocab[token.orth]
+    if column == "word":
+        return fold(lexeme.orth)
+    if column in ("lower", "norm", "shape"):
+        return fold(getattr(lexeme, column))
+    if column == "class":
+        return tables["class"].get(lexeme.lower, 0)
+    if column.startswith("cluster"):
+        value = tables["cluster"].get(lexeme.orth) or tables["cluster"].get(
+            lexeme.lower, 0
+        )
+        bits = column.removeprefix("cluster")
+        if value and bits:
+            value = N_RESERVED + (value - N_RESERVED & (1 << int(bits)) - 1)
+        return value
+    if column == "flags":
+        flags = sum(
+            1 << attrs.IDS[name]
+            for name in FLAGS
+            if lexeme.check_flag(attrs.IDS[name])
+        )
+        return fold(mix(flags, characters(lexeme.text)))
+    size = int(column[-1])
+    if column.startswith("prefix"):
+        return hash_affix(lexeme.lower_[:size])
+    return hash_affix(lexeme.lower_[-size:])
+
+
+def template_key(
+    template: Template,
+    tokens: list[Token],
+    position: int,
+    history: list[int],
+    tables: dict[str, dict[int, int]],
+) -> int:
+    state = hash_bytes(str(template).encode("utf8"))
+    for atom in template.atoms:
+        place = position + int(atom.place)
+        if atom.column == "tag":
+            value = history[place] + 1 if place >= 0 else 0
+        elif place < 0:
+            value = BEFORE_START
+        elif place >= len(tokens):
+            value = AFTER_END
+        else:
+            value = lexical_atom(tokens[place], atom.column, tables)
+        state = mix(state, value)
+    return finish(state)
+
+
+def split_sentences(doc: Doc) -> list[list[Token]]:
+    sentences: list[list[Token]] = []
+    for token in doc:
+        if token.i == 0 or token.sent_start == 1:
+            sentences.append([])
+        sentences[-1].append(token)
+    return sentences
+
+
+class ReferenceTagger:
+    def __init__(self, data: bytes) -> None:
+        meta, arrays = load_model(data)
+        self.labels: list[str] = meta["labels"]
+        self.templates: Templates = parse_templates(meta["templates"])
+        self.scale: float = meta["scale"]
+        self.weights: dict[int, dict[int, int]] = defaultdict(dict)
+        for key, label, weight in zip(
+            *unpack_weights(arrays["index"], arrays["slots"]), strict=True
+        ):
+            self.weights[int(key)][int(label)] = int(weight)
+        self.tables = {
+            name: {
+                int(key): int(value)
+                for key, value in zip(
+                    arrays[f"{name}_keys"], arrays[f"{name}_values"], strict=True
+                )
+            }
+            for name in ("class", "cluster")
+        }
+
+    def decide(
+        self, tokens: list[Token], position: int, history: list[int], margin: float
+    ) -> tuple[int, int]:
+        """RETURNS (tuple): The label and the number of templates."""
+        scores = np.zeros(len(self.labels), dtype=int)
+        for rank, template in enumerate(self.templates.templates, start=1):
+            key = template_key(template, tokens, position, history, self.tables)
+            for label, weight in self.weights.get(key, {}).items():
+                scores[label] += weight
+            if rank in self.templates.checkpoints:
+                best, *others = sorted(scores.tolist(), reverse=True)
+                lead = best - others[0] if others else float("inf")
+                if lead >= np.ceil(np.float32(margin) * np.float32(self.scale)):
+                    break
+        return int(np.argmax(scores)), rank
+
+    def predict(self, doc: Doc, margin: float) -> tuple[list[int], list[int]]:
+        """RETURNS (tuple): The labels, and the numbers of templates."""
+        labels, ranks = [], []
+        for tokens in split_sentences(doc):
+            history: list[int] = []
+            for position in range(len(tokens)):
+                label, rank = self.decide(tokens, position, history, margin)
+                history.append(label)
+                ranks.append(rank)
+            labels += history
+        return labels, ranks

@@ -1,0 +1,55 @@
+import subprocess
+import sys
+from importlib.metadata import distribution
+
+import pytest
+import spacy
+from spacy.util import registry
+
+ENTRY_POINTS = list(distribution("spacy-dynsel").entry_points)
+
+
+def test_public_names():
+    assert {(entry.group, entry.name) for entry in ENTRY_POINTS} == {
+        ("spacy_factories", "dynsel_tagger"),
+        ("spacy_architectures", "spacy_dynsel.DynamicTagger.v1"),
+        ("spacy_misc", "spacy_dynsel.templates.v1"),
+        ("spacy_misc", "spacy_dynsel.learner.v1"),
+    }
+
+
+@pytest.mark.parametrize("entry", ENTRY_POINTS, ids=lambda entry: entry.name)
+def test_public_names_are_registered(entry):
+    group = entry.group.removeprefix("spacy_")
+    if group != "factories":
+        assert registry.get(group, entry.name) is entry.load()
+
+
+def test_component_needs_no_import():
+    code = (
+        "import spacy, sys; assert 'spacy_dynsel' not in sys.modules; "
+        "spacy.blank('en').add_pipe('dynsel_tagger')"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_factory_metadata():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("dynsel_tagger")
+    meta = nlp.get_pipe_meta("dynsel_tagger")
+    stock = spacy.blank("en").get_factory_meta("tagger")
+    assert meta.assigns == ["token.tag"]
+    assert meta.requires == []
+    assert meta.default_score_weights == {
+        **stock.default_score_weights,
+        "dynsel_templates": None,
+    }
+    assert not nlp.analyze_pipes()["problems"]["dynsel_tagger"]
+
+
+def test_config_round_trips():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("dynsel_tagger", config={"margin": [0.5]})
+    again = spacy.blank("en").from_config(nlp.config)
+    assert again.get_pipe("dynsel_tagger").margin == [0.5]
+    assert again.config == nlp.config

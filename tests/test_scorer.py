@@ -1,0 +1,246 @@
+"""Every compiled form gives the scores of the slow and obvious reference."""
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import ReferenceTagger, split_sentences, template_key
+from spacy.tokens import Doc
+
+from spacy_dynsel.core.scorer import (
+    judge_scores,
+    pack_weights,
+    quantize,
+    unpack_weights,
+)
+from spacy_dynsel.model_file import dump_model
+from spacy_dynsel.settings import LearnerSettings
+from spacy_dynsel.tasks.tagging import PLACES, TaggingModel
+from spacy_dynsel.templates import Templates, parse_templates
+
+NLP = spacy.blank("en")
+WORDS = (
+    "The the cat Cat sat on 12 1990 e-mail U.S. n't don't über ÜBER 日本語 x a.b@c.de "
+    "http://x.org $ ( \" ... NOUN \u200b مرحبا \n supercalifragilisticexpialidocious"
+).split(" ")
+N_CLASSES = 2
+
+
+def words_strategy() -> st.SearchStrategy[list[str]]:
+    word = st.sampled_from(WORDS) | st.text(
+        st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8
+    )
+    return st.lists(word, min_size=0, max_size=12)
+
+
+@st.composite
+def docs_strategy(draw: st.DrawFn) -> list[Doc]:
+    docs = []
+    for words in draw(st.lists(words_strategy(), min_size=1, max_size=4)):
+        starts = draw(
+            st.none()
+            | st.lists(st.booleans(), min_size=len(words), max_size=len(words))
+        )
+        docs.append(Doc(NLP.vocab, words=words, sent_starts=starts))
+    return docs
+
+
+@st.composite
+def templates_strategy(draw: st.DrawFn) -> Templates:
+    atom = st.sampled_from(sorted(PLACES)).flatmap(
+        lambda column: st.sampled_from(sorted(PLACES[column])).map(
+            lambda place: f"{column}[{place}]"
+        )
+    )
+    lines = draw(
+        st.lists(
+            st.lists(atom, min_size=1, max_size=4, unique=True).map(
+                lambda atoms: " ".join(sorted(atoms))
+            ),
+            min_size=1,
+            max_size=12,
+            unique=True,
+        )
+    )
+    checkpoints = draw(st.sets(st.integers(1, len(lines))))
+    return parse_templates(lines, checkpoints=sorted(checkpoints))
+
+
+def random_model(
+    templates: Templates, docs: list[Doc], n_labels: int, seed: int
+) -> bytes:
+    """A model file with random weights for features that occur in the docs."""
+    rng = np.random.default_rng(seed)
+    lowers = sorted({token.lower for doc in docs for token in doc})
+    table = {
+        lower: int(rng.integers(3, 3 + N_CLASSES))
+        for lower in lowers
+        if rng.random() < 0.7
+    }
+    keys = {int(key) for key in rng.integers(0, 1 << 32, 20)}
+    for doc in docs:
+        for tokens in split_sentences(doc):
+            for i in range(len(tokens)):
+                history = rng.integers(0, n_labels, len(tokens)).tolist()
+                for template in templates.templates:
+                    if rng.random() < 0.7:
+                        keys.add(
+                            template_key(
+                                template,
+                                tokens,
+                                i,
+                                history,
+                                {"class": table, "cluster": table},
+                            )
+                        )
+    pairs = sorted(
+        {
+            (key, int(label))
+            for key in keys
+            for label in rng.integers(0, n_labels, rng.integers(1, 6))
+        }
+    )
+    array = np.array(pairs, dtype="uint32").reshape(-1, 2)
+    weights = rng.integers(-127, 128, len(pairs)).astype("int8")
+    index, slots = pack_weights(array[:, 0], array[:, 1], weights, n_labels)
+    values = np.array([table[key] for key in sorted(table)], dtype="uint32")
+    lookup = np.array(sorted(table), dtype="uint64")
+    meta = {
+        "task": "tagging",
+        "labels": [f"L{i}" for i in range(n_labels)],
+        "templates": templates.to_lines(),
+        "scale": 16.0,
+        "n_classes": N_CLASSES,
+    }
+    arrays = {
+        "index": index,
+        "slots": slots,
+        "class_keys": lookup,
+        "class_values": values,
+        "cluster_keys": lookup,
+        "cluster_values": values,
+    }
+    return dump_model(meta, arrays)
+
+
+def load(templates: Templates, data: bytes, cache_size: int) -> TaggingModel:
+    model = TaggingModel(
+        templates, LearnerSettings(), class_min_count=1, class_min_share=0.0
+    )
+    model.max_lexemes = cache_size
+    model.from_bytes(data)
+    return model
+
+
+def check(
+    templates: Templates,
+    docs: list[Doc],
+    n_labels: int,
+    seed: int,
+    margin: float,
+    cache_size: int,
+) -> None:
+    data = random_model(templates, docs, n_labels, seed)
+    model = load(templates, data, cache_size)
+    reference = ReferenceTagger(data)
+    expected = [reference.predict(doc, margin) for doc in docs]
+    batch = model.predict(docs, margin, n_threads=2)
+    assert [labels.tolist() for labels in batch] == [labels for labels, _ in expected]
+    ranks = [rank for _, ranks in expected for rank in ranks]
+    counts = [ranks.count(end) for end in templates.checkpoints]
+    assert batch.stage_counts.tolist() == counts
+    for doc, (labels, doc_ranks) in zip(docs, expected, strict=True):
+        explained = model.explain(doc, margin)
+        assert [e.label for e in explained] == [reference.labels[i] for i in labels]
+        assert [e.n_templates for e in explained] == doc_ranks
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    templates_strategy(),
+    docs_strategy(),
+    st.integers(1, 70) | st.sampled_from([255, 256, 257, 500]),
+    st.integers(0, 1000),
+    st.sampled_from([0.0, 0.5, 2.0, 8.0, float("inf")]),
+    st.sampled_from([1, 3, 1000]),
+)
+def test_equals_reference(
+    templates: Templates,
+    docs: list[Doc],
+    n_labels: int,
+    seed: int,
+    margin: float,
+    cache_size: int,
+) -> None:
+    check(templates, docs, n_labels, seed, margin, cache_size)
+
+
+@pytest.mark.parametrize("n_labels", [2, 49, 500, 5000])
+@pytest.mark.parametrize("margin", [0.0, 4.0, float("inf")])
+def test_any_number_of_labels(n_labels: int, margin: float) -> None:
+    templates = parse_templates(
+        [
+            *("word", "lower[-1]", "suffix3", "class", "shape[+1] flags[+1]"),
+            *("tag[-1]", "tag[-1] tag[-2]", "tag[-1] class", "---"),
+            *("word lower[+1]", "word[-3] tag[-3]"),
+        ]
+    )
+    docs = [Doc(NLP.vocab, words=WORDS * 2), Doc(NLP.vocab, words=WORDS[:5])]
+    check(templates, docs, n_labels, seed=1, margin=margin, cache_size=1000)
+
+
+def test_default_templates_equal_reference() -> None:
+    from spacy_dynsel.templates import default_templates
+
+    docs = [Doc(NLP.vocab, words=WORDS * 3)]
+    for name in ("tagger", "tagger_clusters", "tagger_each"):
+        templates = parse_templates(default_templates(name).to_lines())
+        check(templates, docs, 49, seed=2, margin=4.0, cache_size=100)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 299)),
+        st.integers(-127, 127),
+        max_size=50,
+    ),
+    st.booleans(),
+)
+def test_packed_weights_are_whole(
+    weights: dict[tuple[int, int], int], narrow: bool
+) -> None:
+    n_labels = 256 if narrow else 300
+    pairs = sorted(pair for pair in weights if pair[1] < n_labels)
+    array = np.array(pairs, dtype="uint32").reshape(-1, 2)
+    values = np.array([weights[pair] for pair in pairs], dtype="int8")
+    index, slots = pack_weights(array[:, 0], array[:, 1], values, n_labels)
+    keys, labels, found = unpack_weights(index, slots)
+    expected = [(*pair, weights[pair]) for pair in pairs if weights[pair]]
+    assert list(zip(keys, labels, found, strict=True)) == expected
+
+
+def test_quantize_saturates() -> None:
+    assert quantize(np.array([-9.0, -0.51, 0.49, 9.0]), 100.0).tolist() == [
+        *(-127, -51, 49, 127)
+    ]
+
+
+@given(
+    st.integers(1, 4).flatmap(
+        lambda blocks: st.lists(
+            st.tuples(st.integers(-32768, 32767) | st.integers(-2, 2), st.booleans()),
+            min_size=16 * blocks,
+            max_size=16 * blocks,
+        )
+    ),
+    st.integers(0, 1 << 17) | st.integers(0, 3),
+)
+def test_verdicts_agree(labels: list[tuple[int, bool]], margin: int) -> None:
+    scores = np.array([score for score, _ in labels], dtype="int16")
+    limits = np.array([32767 if ok else -32768 for _, ok in labels], dtype="int16")
+    verdict = judge_scores(scores, limits, margin)
+    assert verdict == judge_scores(scores, limits, margin, plainly=True)
+    valid = np.minimum(scores, limits).astype(int)
+    assert verdict[:2] == (valid.max(), valid.argmax())
+    assert verdict[2] == ((valid > valid.max() - margin) & (valid > -32768)).sum()
