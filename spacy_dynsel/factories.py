@@ -12,8 +12,8 @@ DEFAULT_TAGGER_MODEL = Config().from_str(
     """
     [model]
     @architectures = "spacy_dynsel.DynamicTagger.v1"
-    class_min_count = 15
-    class_min_share = 0.02
+    class_min_count = 10
+    class_min_share = 0.4
 
     [model.templates]
     @misc = "spacy_dynsel.templates.v1"
@@ -30,7 +30,7 @@ DEFAULT_TAGGER_MODEL = Config().from_str(
     assigns=["token.tag"],
     default_config={
         "model": DEFAULT_TAGGER_MODEL,
-        "margin": 2.0,
+        "margin": 4.0,
         "n_threads": 1,
         "cache_size": 50_000,
         "overwrite": False,

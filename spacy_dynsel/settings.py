@@ -25,6 +25,9 @@ class LearnerSettings:
     delta (float): Added to the root of the summed squared gradients.
     l1 (float), l2 (float): The penalties of "rda".
     cutoff (int): How often a feature has to occur in the training data.
+    prune (float): Weights up to this size are left out when training is over. The
+        default is the size of the first step: what an error moved once and no other
+        confirmed. Cutoff and pruning are for corpora; small data are used as they are.
     predicted_history (float): How often the decisions after a token see its
         predicted label in place of the true one.
     copies (str): Which copies of the data to learn from: "sentences", "documents"
@@ -34,13 +37,14 @@ class LearnerSettings:
 
     objective: str = "all_prefixes"
     optimizer: str = "adagrad"
-    margin: float | list[float] = 4.0
+    margin: float | list[float] = 7.0
     eta: float = 0.1
     delta: float = 0.01
     l1: float = 0.0
     l2: float = 0.0
-    cutoff: int = 2
-    predicted_history: float = 0.5
+    cutoff: int = 1
+    prune: float = 0.1
+    predicted_history: float = 1.0
     copies: str = "both"
     seed: int = 0
 
@@ -61,6 +65,7 @@ class LearnerSettings:
             ("l1", 0.0, math.inf),
             ("l2", 0.0, math.inf),
             ("cutoff", 1, 1000),
+            ("prune", 0.0, math.inf),
             ("predicted_history", 0.0, 1.0),
             ("seed", 0, 2**32 - 1),
         ):
@@ -74,8 +79,9 @@ class LearnerSettings:
         if self.optimizer != "rda" and (self.l1 or self.l2):
             raise ValueError(Errors.DS023)
 
-    def without_cutoff(self) -> "LearnerSettings":
-        return replace(self, cutoff=1)
+    def for_small_data(self) -> "LearnerSettings":
+        """The same, with nothing left out for being rare."""
+        return replace(self, cutoff=1, prune=0.0)
 
     def stage_margins(self, n_stages: int) -> list[float]:
         """The margin at each checkpoint, the last one included."""
@@ -105,13 +111,14 @@ def check_margins(
 def make_learner_settings(
     objective: str = "all_prefixes",
     optimizer: str = "adagrad",
-    margin: float | list[float] = 4.0,
+    margin: float | list[float] = 7.0,
     eta: float = 0.1,
     delta: float = 0.01,
     l1: float = 0.0,
     l2: float = 0.0,
-    cutoff: int = 2,
-    predicted_history: float = 0.5,
+    cutoff: int = 1,
+    prune: float = 0.1,
+    predicted_history: float = 1.0,
     copies: str = "both",
     seed: int = 0,
 ) -> LearnerSettings:
@@ -125,6 +132,7 @@ def make_learner_settings(
         l1=l1,
         l2=l2,
         cutoff=cutoff,
+        prune=prune,
         predicted_history=predicted_history,
         copies=copies,
         seed=seed,

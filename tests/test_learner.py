@@ -117,7 +117,6 @@ def test_weights_equal_the_reference(sentences, objective, optimizer):
         l2=l2,
         margin=0.7,
         predicted_history=0.0,
-        cutoff=1,
         copies="sentences",
     )
     golds = [
@@ -245,6 +244,22 @@ def test_rare_features_get_no_weights():
     assert key("new") in set(model._learner.get_weights()[0].tolist())
 
 
+def test_weights_of_a_single_step_are_pruned():
+    golds = random_corpus(1500)
+    models = {}
+    for prune in (0.0, 0.1):
+        model = new_model(LearnerSettings(margin=1.0, prune=prune), LEARNABLE)
+        labels = [f"L{i}" for i in range(5)]
+        model.initialize(labels, NLP.vocab, lambda: golds, lang="en", count_features=True)
+        for start in range(0, len(golds), 20):
+            model.update(golds[start : start + 20], drop=0.0)
+        models[prune] = model
+    sizes = {prune: len(model.scorer.slots) for prune, model in models.items()}
+    assert 0 < sizes[0.1] < sizes[0.0]
+    smallest = np.abs(unpack_weights(models[0.1].scorer.index, models[0.1].scorer.slots)[2])
+    assert smallest.min() / models[0.1].scorer.scale > 0.09
+
+
 def test_resumed_weights_are_those_of_the_file():
     model = train(LearnerSettings(margin=1.0), LEARNABLE)
     data = model.to_bytes()
@@ -263,7 +278,7 @@ def test_dropout_leaves_templates_out():
     golds = random_corpus(20)
     sizes = {}
     for drop in (0.0, 0.9):
-        model = new_model(LearnerSettings(margin=1.0, cutoff=1), LEARNABLE)
+        model = new_model(LearnerSettings(margin=1.0), LEARNABLE)
         labels = [f"L{i}" for i in range(5)]
         model.initialize(
             labels, NLP.vocab, lambda: golds, lang="en", count_features=False

@@ -33,7 +33,7 @@ cdef enum:
     MAX_TABLE_BYTES = 1 << 22
 
 MAX_LABELS = MAX_LABELS_PY
-# The inverse of the smallest weight that is kept apart from 0.
+# The largest integer weight.
 MAX_WEIGHT = 127
 
 

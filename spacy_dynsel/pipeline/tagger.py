@@ -65,7 +65,7 @@ class DynselTagger(TrainablePipe):
         model: Model,
         name: str = "dynsel_tagger",
         *,
-        margin: float | list[float] = 2.0,
+        margin: float | list[float] = 4.0,
         n_threads: int = 1,
         cache_size: int = 50_000,
         overwrite: bool = False,

@@ -15,6 +15,7 @@ from ..core.lexicon import Lexicon
 from ..core.program import Program
 from ..core.scorer import (
     MAX_LABELS,
+    MAX_WEIGHT,
     Scorer,
     check_weights,
     pack_weights,
@@ -124,8 +125,9 @@ class TaggingModel:
         if self._scorer is None:
             assert self._learner is not None
             keys, labels, values = self._learner.get_weights()
-            scale = 127.0 / max(1e-6, float(np.abs(values).max(initial=0.0)))
+            scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
             weights = quantize(values, scale)
+            weights[np.abs(values) <= self._prune] = 0
             index, slots = pack_weights(keys, labels, weights, len(self.labels))
             self._scorer = self._make_scorer(index, slots, scale)
             self._lexicon = None
@@ -178,16 +180,15 @@ class TaggingModel:
             cluster_values,
         )
         self._scorer = None
+        n_tokens = sum(len(gold.doc) for gold in get_examples())
+        if n_tokens < MIN_TOKENS_FOR_CUTOFF:
+            self._new_learner(self.settings.for_small_data())
+            return
         self._new_learner(self.settings)
         if count_features and self.settings.cutoff > 1:
-            n_tokens = 0
             for batch in _minibatch(get_examples(), ROUND):
-                n_tokens += sum(len(gold.doc) for gold in batch)
                 self._training_batch(batch, _whole_docs(batch)).count(self._learner)
-            if n_tokens >= MIN_TOKENS_FOR_CUTOFF:
-                self._learner.reject_rare()
-            else:
-                self._new_learner(self.settings.without_cutoff())
+            self._learner.reject_rare()
 
     def update(self, batch: list[GoldDoc], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
@@ -329,6 +330,7 @@ class TaggingModel:
         )
 
     def _new_learner(self, settings: LearnerSettings) -> None:
+        self._prune = settings.prune
         self._learner = Learner(self._program, len(self.labels), settings)
         self._training_lexicon = Lexicon(
             len(self._program.lexical), [], TRAINING_LEXEMES
@@ -338,7 +340,7 @@ class TaggingModel:
         """Make the weights of a loaded model trainable."""
         scorer = self.scorer
         keys, labels, weights = unpack_weights(scorer.index, scorer.slots)
-        self._new_learner(self.settings.without_cutoff())
+        self._new_learner(self.settings.for_small_data())
         values = weights.astype("float32") / np.float32(scorer.scale)
         assert self._learner is not None
         self._learner.set_weights(keys, labels, values, RESUMED_SQUARES)
