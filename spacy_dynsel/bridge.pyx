@@ -267,26 +267,59 @@ cdef uint32_t find_value(
     return UNKNOWN
 
 
+cdef size_t read_docs(list docs, vector[SequenceC]& whole) except? 0:
+    """Each doc as one sequence. RETURNS: The number of tokens."""
+    cdef Doc doc
+    cdef SequenceC sequence
+    cdef int i
+    sequence.offset = 0
+    for i in range(len(docs)):
+        doc = docs[i]
+        sequence.doc = i
+        sequence.tokens = doc.c
+        sequence.length = doc.length
+        whole.push_back(sequence)
+        sequence.offset += doc.length
+    return sequence.offset
+
+
+cdef int sentence_end(const SequenceC* sequence, int start) noexcept nogil:
+    """The end of the sentence that starts at a token: the next start that is set."""
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef int end = start + 1
+    while end < sequence.length and tokens[end].sent_start != 1:
+        end += 1
+    return end
+
+
+cdef void read_orths(
+    const SequenceC* sequence, int start, int n, uint64_t* orths
+) noexcept nogil:
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens + start
+    cdef int i
+    for i in range(n):
+        orths[i] = tokens[i].lex.orth
+
+
 cdef size_t split_docs(list docs, vector[SequenceC]& sequences) except? 0:
     """The sequences of some docs: sentences where their starts are set, else the
     whole. RETURNS: The number of tokens."""
-    cdef Doc doc
-    cdef SequenceC sequence
-    cdef size_t offset = 0
-    cdef int i, start
-    for i in range(len(docs)):
-        doc = docs[i]
+    cdef vector[SequenceC] whole
+    cdef SequenceC part
+    cdef size_t i
+    cdef int start, end
+    n_tokens = read_docs(docs, whole)
+    for i in range(whole.size()):
         start = 0
-        sequence.doc = i
-        for end in range(1, doc.length + 1):
-            if end == doc.length or doc.c[end].sent_start == 1:
-                sequence.tokens = &doc.c[start]
-                sequence.length = end - start
-                sequence.offset = offset + start
-                sequences.push_back(sequence)
-                start = end
-        offset += doc.length
-    return offset
+        while start < whole[i].length:
+            end = sentence_end(&whole[i], start)
+            part = whole[i]
+            part.tokens = <const TokenC*>whole[i].tokens + start
+            part.length = end - start
+            part.offset += start
+            sequences.push_back(part)
+            start = end
+    return n_tokens
 
 
 cdef bint find_records(

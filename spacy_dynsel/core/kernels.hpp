@@ -8,6 +8,11 @@
 #include <thread>
 #include <vector>
 
+#if defined(__SSE2__) || defined(_M_X64)
+#define DYNSEL_SSE2
+#include <emmintrin.h>
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define DYNSEL_PREFETCH(p) __builtin_prefetch(p)
 #else
@@ -16,13 +21,23 @@
 
 namespace dynsel {
 
+// The position of the lowest bit of a number that is not 0.
+static inline int lowest_bit(unsigned bits) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_ctz(bits);
+#else
+    int position = 0;
+    while (!(bits >> position & 1)) ++position;
+    return position;
+#endif
+}
+
 // Rows of scores are padded to a multiple of this many labels.
 constexpr int LANES = 16;
 
 struct Verdict {
-    int16_t best;   // the best score
-    int16_t label;  // the first label that has it
-    int16_t close;  // how many labels are above the threshold, the best one included
+    int16_t label;  // the first of the labels that are close to the best one
+    int16_t close;  // 1 if it is the only one, more if not, 0 if no label is valid
 };
 
 // sums = rows[0] + ... + rows[n_rows - 1], for a width that is a multiple of LANES.
@@ -39,67 +54,56 @@ static inline void sum_rows(int16_t* sums, const int16_t* const* rows, int n_row
     }
 }
 
-// The best label that `limits` lets through. Limits are the largest int16_t where a
-// label is valid, the smallest where it is not, padding included.
+// Finds the valid labels whose score is above the best valid one minus the margin,
+// which is at least 1. Limits are the largest int16_t where a label is valid, the
+// smallest where it is not, padding included.
 static inline Verdict judge_plainly(const int16_t* scores, const int16_t* limits,
                                     int width, int margin) {
-    Verdict verdict{INT16_MIN, 0, 0};
-    for (int i = width - 1; i >= 0; --i) {
-        int16_t score = scores[i] < limits[i] ? scores[i] : limits[i];
-        if (score >= verdict.best) {
-            verdict.best = score;
-            verdict.label = static_cast<int16_t>(i);
-        }
-    }
+    int best = INT16_MIN;
     for (int i = 0; i < width; ++i) {
-        int16_t score = scores[i] < limits[i] ? scores[i] : limits[i];
-        verdict.close += score > verdict.best - margin && score > INT16_MIN;
+        int score = scores[i] < limits[i] ? scores[i] : limits[i];
+        best = best > score ? best : score;
+    }
+    const int threshold = best - margin < INT16_MIN ? INT16_MIN : best - margin;
+    Verdict verdict{0, 0};
+    for (int i = width - 1; i >= 0; --i) {
+        int score = scores[i] < limits[i] ? scores[i] : limits[i];
+        if (score > threshold) {
+            verdict.label = static_cast<int16_t>(i);
+            ++verdict.close;
+        }
     }
     return verdict;
 }
 
-#if defined(__GNUC__) || defined(__clang__)
-// The same with vectors, as GCC and Clang know them on any machine.
-constexpr int VECTOR = 8;
-typedef int16_t lanes_t __attribute__((vector_size(2 * VECTOR)));
-
-static inline lanes_t load_lanes(const int16_t* from) {
-    lanes_t lanes;
-    std::memcpy(&lanes, from, sizeof(lanes));
-    return lanes;
-}
-
+#if defined(DYNSEL_SSE2)
+// The same, sixteen labels at a time, with instructions that every x86-64 has.
 static inline Verdict judge(const int16_t* scores, const int16_t* limits, int width,
                             int margin) {
-    const lanes_t zero = {0};
-    const lanes_t iota = {0, 1, 2, 3, 4, 5, 6, 7};
-    lanes_t most = zero + INT16_MIN;
-    for (int start = 0; start < width; start += VECTOR) {
-        lanes_t score = load_lanes(scores + start), limit = load_lanes(limits + start);
-        score = score < limit ? score : limit;
-        most = most > score ? most : score;
-    }
-    Verdict verdict{INT16_MIN, INT16_MAX, 0};
-    for (int i = 0; i < VECTOR; ++i)
-        verdict.best = verdict.best > most[i] ? verdict.best : most[i];
-    const int lowest = verdict.best - margin;
-    const lanes_t best = zero + verdict.best;
-    const lanes_t threshold =
-        zero + static_cast<int16_t>(lowest < INT16_MIN ? INT16_MIN : lowest);
-    lanes_t first = zero + INT16_MAX, above = zero;
-    for (int start = 0; start < width; start += VECTOR) {
-        lanes_t score = load_lanes(scores + start), limit = load_lanes(limits + start);
-        score = score < limit ? score : limit;
-        lanes_t label = (iota + static_cast<int16_t>(start)) | ~(score == best);
-        // Where the score is not the best one, all bits are set: the largest number
-        // once the sign is cut off.
-        label &= INT16_MAX;
-        first = first < label ? first : label;
-        above -= score > threshold;
-    }
-    for (int i = 0; i < VECTOR; ++i) {
-        verdict.label = verdict.label < first[i] ? verdict.label : first[i];
-        verdict.close += above[i];
+    const auto load = [](const int16_t* from) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    };
+    const auto get = [&](int i) {
+        return _mm_min_epi16(load(scores + i), load(limits + i));
+    };
+    __m128i most = _mm_max_epi16(get(0), get(8));
+    for (int i = LANES; i < width; i += LANES)
+        most = _mm_max_epi16(most, _mm_max_epi16(get(i), get(i + 8)));
+    most = _mm_max_epi16(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(1, 0, 3, 2)));
+    most = _mm_max_epi16(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(2, 3, 0, 1)));
+    most = _mm_max_epi16(most, _mm_shufflelo_epi16(most, _MM_SHUFFLE(2, 3, 0, 1)));
+    const int lowest = static_cast<int16_t>(_mm_extract_epi16(most, 0)) - margin;
+    const __m128i threshold =
+        _mm_set1_epi16(static_cast<int16_t>(lowest < INT16_MIN ? INT16_MIN : lowest));
+    Verdict verdict{0, 0};
+    for (int i = width - LANES; i >= 0; i -= LANES) {
+        unsigned mask = static_cast<unsigned>(_mm_movemask_epi8(
+            _mm_packs_epi16(_mm_cmpgt_epi16(get(i), threshold),
+                            _mm_cmpgt_epi16(get(i + 8), threshold))));
+        if (mask) {
+            verdict.label = static_cast<int16_t>(i + lowest_bit(mask));
+            verdict.close += mask & (mask - 1) ? 2 : 1;
+        }
     }
     return verdict;
 }

@@ -8,7 +8,6 @@ cdef extern from "kernels.hpp" nogil:
 
 cdef extern from "kernels.hpp" namespace "dynsel" nogil:
     cdef struct Verdict:
-        score_t best
         score_t label
         score_t close
 
@@ -106,6 +105,9 @@ cdef inline void prefetch_rows(
 
 
 cdef void fill_rows(const ScorerC* scorer, LexemeRecC* record, score_t* rows) noexcept nogil
+cdef void sum_fused(
+    const ScorerC* scorer, int stage, const ContextC* context, score_t* sums
+) noexcept nogil
 cdef DecisionC decide(
     const ScorerC* scorer,
     const ContextC* context,

@@ -309,6 +309,29 @@ cdef void fill_rows(
             )
 
 
+cdef inline int get_fused(
+    const ScorerC* scorer, int s, const ContextC* context, const score_t** rows
+) noexcept nogil:
+    cdef const FusedC* fused
+    cdef int i, n_rows = 0
+    for i in range(scorer.stages[s].first_fused, scorer.stages[s].end_fused):
+        fused = &scorer.fused[i]
+        rows[n_rows] = (
+            context.lexemes[fused.place].rows + <size_t>fused.row * scorer.width
+        )
+        n_rows += 1
+    return n_rows
+
+
+cdef void sum_fused(
+    const ScorerC* scorer, int stage, const ContextC* context, score_t* sums
+) noexcept nogil:
+    """Add up what a stage gets from the rows of lexemes alone. It can be worked out
+    ahead, for many decisions that do not have to wait for each other."""
+    cdef const score_t* rows[MAX_ROWS]
+    sum_rows(sums, rows, get_fused(scorer, stage, context, rows), scorer.width)
+
+
 cdef DecisionC decide(
     const ScorerC* scorer,
     const ContextC* context,
@@ -321,7 +344,8 @@ cdef DecisionC decide(
     context: What the decision sees.
     limits: [width] The largest score_t for a valid label, else the smallest.
     margins: [n_stages - 1] The lead that ends each stage but the last.
-    scores: [width] Scratch; holds the scores afterwards.
+    scores: [width] What sum_fused gave for the first stage; holds the scores that
+        decided afterwards.
     """
     cdef const score_t* rows[MAX_ROWS]
     cdef feat_t[256] keys
@@ -329,25 +353,20 @@ cdef DecisionC decide(
     cdef const TableC* table
     cdef Verdict verdict
     cdef DecisionC decision
-    cdef int s, i, j, n_rows, n_keys
+    cdef int s = 0
+    cdef int i, j, n_rows, n_keys, margin
     cdef size_t row
-    for s in range(scorer.n_stages):
+    while True:
         stage = &scorer.stages[s]
         n_keys = 0
         for i in range(stage.first_hashed, stage.end_hashed):
             keys[n_keys] = get_key(&scorer.program.templates[scorer.hashed[i]], context)
             DYNSEL_PREFETCH(&scorer.index[keys[n_keys] >> scorer.shift])
             n_keys += 1
-        n_rows = 0
+        rows[0] = scores
+        n_rows = 1
         if s:
-            rows[0] = scores
-            n_rows = 1
-        for i in range(stage.first_fused, stage.end_fused):
-            rows[n_rows] = (
-                context.lexemes[scorer.fused[i].place].rows
-                + <size_t>scorer.fused[i].row * scorer.width
-            )
-            n_rows += 1
+            n_rows += get_fused(scorer, s, context, &rows[1])
         for i in range(stage.first_table, stage.end_table):
             table = &scorer.tables[i]
             row = 0
@@ -355,23 +374,21 @@ cdef DecisionC decide(
                 row += get_atom(&table.atoms[j], context) * table.strides[j]
             rows[n_rows] = table.rows + row * scorer.width
             n_rows += 1
-        if n_rows != 1 or not s:
+        if n_rows > 1:
             sum_rows(scores, rows, n_rows, scorer.width)
-        if n_keys:
-            for i in range(n_keys):
-                row = scorer.index[keys[i] >> scorer.shift]
-                if scorer.narrow != NULL:
-                    DYNSEL_PREFETCH(&scorer.narrow[row])
-                else:
-                    DYNSEL_PREFETCH(&scorer.wide[row])
-            for i in range(n_keys):
-                add_slots(scorer, keys[i], scores)
-        if s + 1 == scorer.n_stages:
-            verdict = judge(scores, limits, scorer.width, 0)
+        for i in range(n_keys):
+            row = scorer.index[keys[i] >> scorer.shift]
+            if scorer.narrow != NULL:
+                DYNSEL_PREFETCH(&scorer.narrow[row])
+            else:
+                DYNSEL_PREFETCH(&scorer.wide[row])
+        for i in range(n_keys):
+            add_slots(scorer, keys[i], scores)
+        margin = margins[s] if s + 1 < scorer.n_stages else 0
+        verdict = judge(scores, limits, scorer.width, max(margin, 1))
+        if margin == 0 or verdict.close <= 1:
             break
-        verdict = judge(scores, limits, scorer.width, margins[s])
-        if verdict.close <= 1:
-            break
+        s += 1
     decision.label = verdict.label
     decision.stage = s
     return decision
@@ -383,15 +400,16 @@ def judge_scores(
     int margin,
     bint plainly=False,
 ) -> tuple:
-    """The verdict on some scores: best score, its first label, and how many labels
-    are above the best minus the margin. For tests.
+    """The first valid label above the best minus the margin, and whether there is
+    none (0), only this (1) or more (2). For tests.
 
-    plainly (bool): Whether to use the plain form of the code in place of vectors.
+    plainly (bool): Whether to use the plain form of the code.
     """
-    if scores.shape[0] != limits.shape[0] or not scores.shape[0] or scores.shape[0] % LANES:
-        raise ValueError(scores.shape[0])
+    cdef int width = scores.shape[0]
+    if limits.shape[0] != width or not width or width % LANES or margin < 1:
+        raise ValueError(width, margin)
     if plainly:
-        verdict = judge_plainly(&scores[0], &limits[0], scores.shape[0], margin)
+        verdict = judge_plainly(&scores[0], &limits[0], width, margin)
     else:
-        verdict = judge(&scores[0], &limits[0], scores.shape[0], margin)
-    return verdict.best, verdict.label, verdict.close
+        verdict = judge(&scores[0], &limits[0], width, margin)
+    return verdict.label, min(verdict.close, 2)
