@@ -127,6 +127,7 @@ cdef class Scorer:
         self.cardinalities = cardinalities
         self._table_arrays = []
         self.c.program = &program.c
+        self.c.kernels = best_kernels()
         self.c.n_labels = n_labels
         self.c.width = (n_labels + LANES - 1) // LANES * LANES
         self.c.n_stages = program.c.n_stages
@@ -257,10 +258,7 @@ cdef class Scorer:
         cdef score_t[:, ::1] view
         table.n_atoms = len(atoms)
         for i, atom in enumerate(atoms):
-            table.atoms[i].lexical = atom.column in self.program.lexical
-            columns = self.program.lexical if table.atoms[i].lexical else self.program.dynamic
-            table.atoms[i].column = columns.index(atom.column)
-            table.atoms[i].place = self.program.places.index(atom.place)
+            table.atoms[i] = self.program.bind(atom)
             cardinalities[i] = self.cardinalities[atom.column]
             table.strides[i] = size
             size *= cardinalities[i]
@@ -297,7 +295,6 @@ cdef void fill_rows(
         places[i] = record
     context.lexemes = places
     context.dynamic = NULL
-    context.n_dynamic = 0
     memset(rows, 0, <size_t>scorer.n_rows * scorer.width * sizeof(score_t))
     for i in range(scorer.n_fused):
         fused = &scorer.fused[i]
@@ -329,7 +326,8 @@ cdef void sum_fused(
     """Add up what a stage gets from the rows of lexemes alone. It can be worked out
     ahead, for many decisions that do not have to wait for each other."""
     cdef const score_t* rows[MAX_ROWS]
-    sum_rows(sums, rows, get_fused(scorer, stage, context, rows), scorer.width)
+    cdef int n_rows = get_fused(scorer, stage, context, rows)
+    scorer.kernels.sum_rows(sums, rows, n_rows, scorer.width)
 
 
 cdef DecisionC decide(
@@ -369,13 +367,13 @@ cdef DecisionC decide(
             n_rows += get_fused(scorer, s, context, &rows[1])
         for i in range(stage.first_table, stage.end_table):
             table = &scorer.tables[i]
-            row = 0
-            for j in range(table.n_atoms):
+            row = get_atom(&table.atoms[0], context)
+            for j in range(1, table.n_atoms):
                 row += get_atom(&table.atoms[j], context) * table.strides[j]
             rows[n_rows] = table.rows + row * scorer.width
             n_rows += 1
         if n_rows > 1:
-            sum_rows(scores, rows, n_rows, scorer.width)
+            scorer.kernels.sum_rows(scores, rows, n_rows, scorer.width)
         for i in range(n_keys):
             row = scorer.index[keys[i] >> scorer.shift]
             if scorer.narrow != NULL:
@@ -385,7 +383,7 @@ cdef DecisionC decide(
         for i in range(n_keys):
             add_slots(scorer, keys[i], scores)
         margin = margins[s] if s + 1 < scorer.n_stages else 0
-        verdict = judge(scores, limits, scorer.width, max(margin, 1))
+        verdict = scorer.kernels.judge(scores, limits, scorer.width, max(margin, 1))
         if margin == 0 or verdict.close <= 1:
             break
         s += 1
@@ -394,22 +392,32 @@ cdef DecisionC decide(
     return decision
 
 
-def judge_scores(
-    const score_t[::1] scores not None,
-    const score_t[::1] limits not None,
-    int margin,
-    bint plainly=False,
-) -> tuple:
-    """The first valid label above the best minus the margin, and whether there is
-    none (0), only this (1) or more (2). For tests.
+def kernel_names() -> list:
+    """The forms of the kernels that this machine can run, the plain one first."""
+    return [
+        get_kernels(kind).name.decode("ascii")
+        for kind in range(N_KERNELS)
+        if get_kernels(kind) != NULL
+    ]
 
-    plainly (bool): Whether to use the plain form of the code.
+
+def run_kernels(int kind, const score_t[:, ::1] rows not None, limits, int margin):
+    """What the kernels of a kind make of some rows, for tests.
+
+    RETURNS (tuple): The sums of the rows; the first valid label above the best minus
+        the margin; and whether there is none (0), only this (1) or more (2).
     """
-    cdef int width = scores.shape[0]
-    if limits.shape[0] != width or not width or width % LANES or margin < 1:
-        raise ValueError(width, margin)
-    if plainly:
-        verdict = judge_plainly(&scores[0], &limits[0], width, margin)
-    else:
-        verdict = judge(&scores[0], &limits[0], width, margin)
-    return verdict.label, min(verdict.close, 2)
+    cdef const Kernels* kernels = get_kernels(kind)
+    cdef const score_t[::1] limit_view = limits
+    cdef vector[const score_t*] pointers
+    cdef int width = rows.shape[1]
+    cdef int i
+    if kernels == NULL or limit_view.shape[0] != width or width % LANES or margin < 1:
+        raise ValueError(kind, width, margin)
+    sums = np.zeros(width, dtype="int16")
+    cdef score_t[::1] view = sums
+    for i in range(rows.shape[0]):
+        pointers.push_back(&rows[i, 0])
+    kernels.sum_rows(&view[0], pointers.data(), rows.shape[0], width)
+    verdict = kernels.judge(&view[0], &limit_view[0], width, margin)
+    return sums.tolist(), verdict.label, min(verdict.close, 2)

@@ -295,7 +295,6 @@ cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept no
     cdef LexemeRecC** last = worker.records.data() + worker.n - 1
     cdef score_t* scores
     cdef int i, start
-    context.n_dynamic = 1
     for i in range(1, REACH_C + 1):
         # A piece that goes on a sentence stands first in its block: the tags of the
         # tokens before are still known.
@@ -421,7 +420,6 @@ cdef class TrainingBatch:
         cdef vector[atom_t] tags
         cdef ContextC context
         cdef int64_t i, r, start
-        context.n_dynamic = 1
         with nogil:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
@@ -450,7 +448,6 @@ cdef class TrainingBatch:
         cdef double loss = 0
         one_correct.resize(learner.n_labels, <uint8_t>WRONG)
         one_wrong.resize(learner.n_labels, <uint8_t>CORRECT)
-        context.n_dynamic = 1
         with nogil:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
@@ -488,7 +485,6 @@ cdef class TrainingBatch:
         labels = np.zeros(self.records.size(), dtype="uint16")
         cdef uint16_t[::1] view = labels
         costs.resize(learner.n_labels, <uint8_t>CORRECT)
-        context.n_dynamic = 1
         with nogil:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
@@ -525,7 +521,6 @@ def explain(doc, labels, Lexicon lexicon, LexemeReader reader, Scorer scorer):
         (n_tokens, scorer.c.program.n_templates, scorer.c.width), dtype="int16"
     )
     cdef score_t[:, :, ::1] view = scores
-    context.n_dynamic = 1
     for j in range(<int>sequences.size()):
         n = sequences[j].length
         records.resize(n + 2 * REACH_C)
