@@ -18,10 +18,7 @@ from spacy_dynsel.templates import Template, Templates, parse_templates
 WORD64 = (1 << 64) - 1
 BEFORE_START, AFTER_END = 1, 2
 N_RESERVED = 3
-FLAGS = (
-    "IS_ALPHA IS_BRACKET IS_CURRENCY IS_DIGIT IS_LOWER IS_PUNCT IS_QUOTE IS_SPACE "
-    "IS_TITLE IS_UPPER LIKE_EMAIL LIKE_NUM LIKE_URL"
-).split()
+FLAGS = ["IS_ALPHA", "IS_BRACKET", "IS_CURRENCY", "IS_DIGIT", "IS_LOWER", "IS_PUNCT", "IS_QUOTE", "IS_SPACE", "IS_TITLE", "IS_UPPER", "LIKE_EMAIL", "LIKE_NUM", "LIKE_URL"]
 
 
 def mix(state: int, value: int) -> int:
@@ -81,9 +78,7 @@ def lexical_atom(token: Token, column: str, tables: dict[str, dict[int, int]]) -
         return value
     if column == "flags":
         flags = sum(
-            1 << attrs.IDS[name]
-            for name in FLAGS
-            if lexeme.check_flag(attrs.IDS[name])
+            1 << attrs.IDS[name] for name in FLAGS if lexeme.check_flag(attrs.IDS[name])
         )
         return fold(mix(flags, characters(lexeme.text)))
     size = int(column[-1])

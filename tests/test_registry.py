@@ -13,6 +13,7 @@ def test_public_names():
     assert {(entry.group, entry.name) for entry in ENTRY_POINTS} == {
         ("spacy_factories", "dynsel_tagger"),
         ("spacy_architectures", "spacy_dynsel.DynamicTagger.v1"),
+        ("spacy_batchers", "spacy_dynsel.batch_by_share.v1"),
         ("spacy_misc", "spacy_dynsel.templates.v1"),
         ("spacy_misc", "spacy_dynsel.learner.v1"),
     }

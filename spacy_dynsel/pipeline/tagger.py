@@ -369,7 +369,10 @@ class DynselTagger(TrainablePipe):
 
     def _check_settings(self) -> None:
         self.margin = self.margin
-        for name, low, high in (("n_threads", 1, 1024), ("cache_size", 1, MAX_CACHE_SIZE)):
+        for name, low, high in (
+            ("n_threads", 1, 1024),
+            ("cache_size", 1, MAX_CACHE_SIZE),
+        ):
             value = self.cfg[name]
             if not isinstance(value, int) or not low <= value <= high:
                 raise ValueError(

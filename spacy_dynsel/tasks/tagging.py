@@ -26,7 +26,7 @@ from ..errors import Errors
 from ..model_file import dump_model, load_model
 from ..settings import LearnerSettings
 from ..templates import Templates
-from ._tagging import MISSING, NOT, REACH, TagBatch, TrainingBatch, explain, predict
+from ._tagging import REACH, TagBatch, TrainingBatch, explain, predict
 
 TASK = "tagging"
 OFFSETS = [str(offset) for offset in range(-REACH, REACH + 1)]
@@ -311,7 +311,9 @@ class TaggingModel:
         self._learner = None
         self._training_lexicon = None
         self._lexicon = None
-        self._scorer = self._make_scorer(arrays["index"], arrays["slots"], meta["scale"])
+        self._scorer = self._make_scorer(
+            arrays["index"], arrays["slots"], meta["scale"]
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled weights only: caches start empty and training resumes from them.
@@ -519,7 +521,9 @@ def _training_ranges(batch: Sequence[GoldDoc], copies: str) -> np.ndarray:
     if copies != "documents":
         ranges += sentences
     if copies != "sentences":
-        ranges += [pair for pair in documents if copies == "documents" or pair not in sentences]
+        ranges += [
+            pair for pair in documents if copies == "documents" or pair not in sentences
+        ]
     return np.array(ranges, dtype="int64").reshape(-1, 2)
 
 
