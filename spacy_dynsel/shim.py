@@ -5,13 +5,13 @@ from typing import Any
 from thinc.api import Model
 from thinc.shims.shim import Shim
 
-from .tasks.tagging import TaggingModel
+from .tasks.model import LinearModel
 
 
 class EngineShim(Shim):
     """Keeps an engine, which holds the weights and trains itself, within a Model."""
 
-    def __init__(self, engine: TaggingModel) -> None:
+    def __init__(self, engine: LinearModel) -> None:
         super().__init__(None)
         self.engine = engine
 
@@ -46,7 +46,7 @@ def _forward(model: Model, docs: Any, is_train: bool) -> Any:
     return model.shims[0](docs, is_train)
 
 
-def wrap_engine(name: str, engine: TaggingModel) -> Model:
+def wrap_engine(name: str, engine: LinearModel) -> Model:
     """Make a thinc Model of an engine. Its dimension nO is set on initialization."""
     return Model(
         name,

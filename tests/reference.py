@@ -18,7 +18,21 @@ from spacy_dynsel.templates import Template, Templates, parse_templates
 WORD64 = (1 << 64) - 1
 BEFORE_START, AFTER_END = 1, 2
 N_RESERVED = 3
-FLAGS = ["IS_ALPHA", "IS_BRACKET", "IS_CURRENCY", "IS_DIGIT", "IS_LOWER", "IS_PUNCT", "IS_QUOTE", "IS_SPACE", "IS_TITLE", "IS_UPPER", "LIKE_EMAIL", "LIKE_NUM", "LIKE_URL"]
+FLAGS = [
+    "IS_ALPHA",
+    "IS_BRACKET",
+    "IS_CURRENCY",
+    "IS_DIGIT",
+    "IS_LOWER",
+    "IS_PUNCT",
+    "IS_QUOTE",
+    "IS_SPACE",
+    "IS_TITLE",
+    "IS_UPPER",
+    "LIKE_EMAIL",
+    "LIKE_NUM",
+    "LIKE_URL",
+]
 
 
 def mix(state: int, value: int) -> int:

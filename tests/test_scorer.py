@@ -22,7 +22,35 @@ from spacy_dynsel.tasks.tagging import PLACES, TaggingModel
 from spacy_dynsel.templates import Templates, parse_templates
 
 NLP = spacy.blank("en")
-WORDS = ["The", "the", "cat", "Cat", "sat", "on", "12", "1990", "e-mail", "U.S.", "n't", "don't", "über", "ÜBER", "日本語", "x", "a.b@c.de", "http://x.org", "$", "(", '"', "...", "NOUN", "\u200b", "مرحبا", "\n", "supercalifragilisticexpialidocious"]
+WORDS = [
+    "The",
+    "the",
+    "cat",
+    "Cat",
+    "sat",
+    "on",
+    "12",
+    "1990",
+    "e-mail",
+    "U.S.",
+    "n't",
+    "don't",
+    "über",
+    "ÜBER",
+    "日本語",
+    "x",
+    "a.b@c.de",
+    "http://x.org",
+    "$",
+    "(",
+    '"',
+    "...",
+    "NOUN",
+    "\u200b",
+    "مرحبا",
+    "\n",
+    "supercalifragilisticexpialidocious",
+]
 N_CLASSES = 2
 
 

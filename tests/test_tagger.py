@@ -240,7 +240,13 @@ def test_training_goes_on_after_loading(nlp, tagger, examples, tmp_path):
     new = make_example(other, "her green eggs saw two", "PRP$ JJ NNS VBD CD")
     for _ in range(30):
         other.update([new])
-    assert tags_of([other("her green eggs saw two")])[0] == ["PRP$", "JJ", "NNS", "VBD", "CD"]
+    assert tags_of([other("her green eggs saw two")])[0] == [
+        "PRP$",
+        "JJ",
+        "NNS",
+        "VBD",
+        "CD",
+    ]
     assert tags_of([other("Eat blue ham")])[0] == ["VB", "JJ", "NN"]
 
 

@@ -1,18 +1,12 @@
 """The tagger as a pipeline component: spaCy's contract, and no arithmetic."""
 
-import math
-import weakref
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import srsly
 from spacy import util
 from spacy.language import Language
-from spacy.pipeline.pipe import deserialize_config
 from spacy.pipeline.tagger import tagger_score
-from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
@@ -20,29 +14,11 @@ from thinc.api import Model, Optimizer
 
 from ..bridge import have_same_tokens, read_sent_starts, read_tags, write_tags
 from ..errors import Errors
-from ..model_file import write_file
-from ..settings import check_margins
-from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch, TaggingModel
-
-MAX_CACHE_SIZE = 1 << 24
+from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch
+from .component import DynselComponent, RecentDocs, is_complete
 
 
-class RecentDocs:
-    """The docs of the last update, as long as they are in use. An annotating component
-    predicts them next: then the weights as they are must do, since compiling them
-    after each update would cost more than the update."""
-
-    def __init__(self, docs: Iterable[Doc] = ()) -> None:
-        self._docs = weakref.WeakSet(docs)
-
-    def holds(self, docs: list[Doc]) -> bool:
-        return bool(self._docs) and all(doc in self._docs for doc in docs)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (RecentDocs, ())
-
-
-class DynselTagger(TrainablePipe):
+class DynselTagger(DynselComponent):
     """Tags tokens by a linear model that reads, for each token, only as many feature
     templates as it needs. A replacement for spaCy's Tagger.
 
@@ -72,25 +48,17 @@ class DynselTagger(TrainablePipe):
         neg_prefix: str = "!",
         scorer: Callable[..., dict[str, Any]] | None = tagger_score,
     ) -> None:
-        self.vocab = vocab
-        self.model = model
-        self.name = name
-        self.scorer = scorer
-        self.cfg = {
-            "cache_size": cache_size,
-            "labels": [],
-            "margin": margin,
-            "n_threads": n_threads,
-            "neg_prefix": neg_prefix,
-            "overwrite": overwrite,
-        }
-        self._check_settings()
-        self._sync_labels()
-
-    @property
-    def engine(self) -> TaggingModel:
-        """What the component has learned."""
-        return self.model.shims[0].engine
+        super().__init__(
+            vocab,
+            model,
+            name,
+            margin=margin,
+            n_threads=n_threads,
+            cache_size=cache_size,
+            scorer=scorer,
+            neg_prefix=neg_prefix,
+            overwrite=overwrite,
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -101,45 +69,6 @@ class DynselTagger(TrainablePipe):
     def label_data(self) -> tuple[str, ...]:
         """The labels in the form that initialize takes."""
         return self.labels
-
-    @property
-    def margin(self) -> float | list[float]:
-        """The lead at which a decision is made. Can be set at any time."""
-        margins = self.cfg["margin"]
-        if isinstance(margins, list):
-            return [float(margin) for margin in margins]
-        return float(margins)
-
-    @margin.setter
-    def margin(self, margin: float | list[float]) -> None:
-        check_margins(margin, self.engine.n_stages - 1)
-        # JSON has no infinity.
-        if isinstance(margin, list | tuple):
-            self.cfg["margin"] = ["inf" if math.isinf(m) else float(m) for m in margin]
-        else:
-            self.cfg["margin"] = "inf" if math.isinf(margin) else float(margin)
-
-    @property
-    def n_threads(self) -> int:
-        """How many threads a batch of docs may use. Can be set at any time."""
-        return self.cfg["n_threads"]
-
-    @n_threads.setter
-    def n_threads(self, n_threads: int) -> None:
-        self.cfg["n_threads"] = n_threads
-        self._check_settings()
-
-    def predict(self, docs: Iterable[Doc]) -> TagBatch:
-        """Predict the tags of docs, without changing them.
-
-        docs (Iterable[Doc]): The docs.
-        RETURNS (TagBatch): For each doc an array of indices into the labels.
-        """
-        docs = docs if isinstance(docs, list) else list(docs)
-        engine = self._require_engine()
-        if self._just_updated.holds(docs):
-            return engine.predict_in_training(docs)
-        return engine.predict(docs, self.margin, self.cfg["n_threads"])
 
     def set_annotations(
         self, docs: Iterable[Doc], batch_tag_ids: TagBatch | list[Any]
@@ -172,34 +101,6 @@ class DynselTagger(TrainablePipe):
         """
         return self._require_engine().explain(doc, self.margin)
 
-    def statistics(self, docs: Iterable[Doc]) -> dict[str, Any]:
-        """Say how many templates some docs need.
-
-        docs (Iterable[Doc]): The docs, which are not changed.
-        RETURNS (dict): The number of tokens, the mean number of templates for a token
-            (templates), and the share of tokens decided at each stage (stages).
-        """
-        docs = list(docs)
-        engine = self._require_engine()
-        counts = engine.predict(docs, self.margin, self.cfg["n_threads"]).stage_counts
-        n_tokens = int(counts.sum())
-        return {
-            "tokens": n_tokens,
-            "templates": engine.mean_templates(counts),
-            "stages": [float(count) / max(1, n_tokens) for count in counts],
-        }
-
-    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        """Score predictions, and add the mean number of templates for a token."""
-        examples = list(examples)
-        scores = super().score(examples, **kwargs)
-        docs = [example.predicted for example in examples]
-        if self.engine.is_initialized and any(map(len, docs)):
-            scores["dynsel_templates"] = self.statistics(docs)["templates"]
-        else:
-            scores["dynsel_templates"] = None
-        return scores
-
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Example]],
@@ -230,14 +131,12 @@ class DynselTagger(TrainablePipe):
         if not self.labels:
             raise ValueError(Errors.DS042.format(name=self.name))
         self._sync_labels()
-        # A stream that is read once shows only its first examples here.
-        training = {} if nlp is None else nlp.config.get("training", {})
         self.engine.initialize(
             list(self.labels),
             self.vocab,
             lambda: (self._get_gold(example) for example in get_examples()),
             lang=self.vocab.lang if nlp is None else nlp.lang,
-            count_features=training.get("max_epochs") != -1,
+            count_features=is_complete(nlp),
         )
         self.model.set_dim("nO", len(self.labels), force=True)
 
@@ -274,10 +173,7 @@ class DynselTagger(TrainablePipe):
 
         RETURNS (int): 1, or 0 if the label is there already.
         """
-        if not isinstance(label, str):
-            raise ValueError(
-                Errors.DS041.format(name=self.name, label=label, type=type(label))
-            )
+        self._check_label(label)
         if label in self.labels:
             return 0
         if self.model.has_dim("nO"):
@@ -289,70 +185,6 @@ class DynselTagger(TrainablePipe):
         self.cfg["labels"].append(label)
         self.vocab.strings.add(label, allow_transient=False)
         return 1
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialize the component."""
-        return util.to_bytes(
-            {
-                "cfg": lambda: srsly.json_dumps(self.cfg),
-                "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
-                "model": self.engine.to_bytes,
-            },
-            exclude,
-        )
-
-    def from_bytes(
-        self, bytes_data: bytes, *, exclude: Iterable[str] = ()
-    ) -> "DynselTagger":
-        """Load the component."""
-        util.from_bytes(
-            bytes_data,
-            {
-                "cfg": lambda data: self.cfg.update(srsly.json_loads(data)),
-                "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
-                "model": self._load_engine,
-            },
-            exclude,
-        )
-        self._check_settings()
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Serialize the component to a directory."""
-        util.to_disk(
-            path,
-            {
-                "cfg": lambda path: write_file(
-                    path, srsly.json_dumps(self.cfg, indent=2).encode("utf8")
-                ),
-                "vocab": lambda path: self.vocab.to_disk(path, exclude=exclude),
-                "model": lambda path: write_file(path, self.engine.to_bytes()),
-            },
-            exclude,
-        )
-
-    def from_disk(
-        self, path: str | Path, *, exclude: Iterable[str] = ()
-    ) -> "DynselTagger":
-        """Load the component from a directory."""
-        util.from_disk(
-            path,
-            {
-                "cfg": lambda path: self.cfg.update(deserialize_config(path)),
-                "vocab": lambda path: self.vocab.from_disk(path, exclude=exclude),
-                "model": lambda path: self._load_engine(path.read_bytes()),
-            },
-            exclude,
-        )
-        self._check_settings()
-        return self
-
-    def _load_engine(self, data: bytes) -> None:
-        self.engine.from_bytes(data)
-        if self.engine.is_initialized:
-            self.cfg["labels"] = list(self.engine.labels)
-            self.model.set_dim("nO", len(self.labels), force=True)
-        self._sync_labels()
 
     def _sync_labels(self) -> None:
         """Know the string IDs of the labels."""
@@ -366,26 +198,6 @@ class DynselTagger(TrainablePipe):
         # What the string IDs of tags in gold data mean, as far as seen.
         self._gold_labels: dict[int, int] = {0: MISSING}
         self._just_updated = RecentDocs()
-
-    def _check_settings(self) -> None:
-        self.margin = self.margin
-        for name, low, high in (
-            ("n_threads", 1, 1024),
-            ("cache_size", 1, MAX_CACHE_SIZE),
-        ):
-            value = self.cfg[name]
-            if not isinstance(value, int) or not low <= value <= high:
-                raise ValueError(
-                    Errors.DS022.format(
-                        name=name, value=value, range=f"between {low} and {high}"
-                    )
-                )
-        self.engine.max_lexemes = self.cfg["cache_size"]
-
-    def _require_engine(self) -> TaggingModel:
-        if not self.engine.is_initialized:
-            raise ValueError(Errors.DS040.format(name=self.name))
-        return self.engine
 
     def _tag_strings(self, doc: Doc) -> Iterator[str]:
         for tag in np.unique(read_tags(doc)).tolist():

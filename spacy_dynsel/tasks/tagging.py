@@ -1,32 +1,38 @@
 """Tagging: all that a tagger learns, uses and stores, apart from spaCy's contract."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from spacy.lookups import load_lookups
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_lowers
-from ..core.learner import Learner
-from ..core.lexicon import Lexicon
-from ..core.program import Program
-from ..core.scorer import (
-    MAX_LABELS,
-    MAX_WEIGHT,
-    Scorer,
-    check_weights,
-    pack_weights,
-    quantize,
-    unpack_weights,
-)
+from ..bridge import LEXICAL_COLUMNS, read_lowers
+from ..core.scorer import MAX_LABELS
 from ..errors import Errors
-from ..model_file import dump_model, load_model
 from ..settings import LearnerSettings
 from ..templates import Templates
-from ._tagging import REACH, TagBatch, TrainingBatch, explain, predict
+from ._tagging import MISSING, NOT, REACH, TagBatch, TrainingBatch, explain, predict
+from .model import (
+    MIN_TOKENS_FOR_CUTOFF,
+    N_RESERVED,
+    Explanation,
+    LinearModel,
+    lookup_arrays,
+    minibatch,
+    require,
+)
+
+__all__ = [
+    "MISSING",
+    "NOT",
+    "PLACES",
+    "Explanation",
+    "GoldDoc",
+    "TagBatch",
+    "TaggingModel",
+]
 
 TASK = "tagging"
 OFFSETS = [str(offset) for offset in range(-REACH, REACH + 1)]
@@ -35,34 +41,7 @@ PLACES: dict[str, Sequence[str]] = {
     **{column: OFFSETS for column in LEXICAL_COLUMNS},
     "tag": OFFSETS[:REACH],
 }
-# Values of a small column that are not its own: unknown, before start, after end.
-N_RESERVED = 3
-TRAINING_LEXEMES = 1 << 18
-# With less data than this, every feature counts.
-MIN_TOKENS_FOR_CUTOFF = 10_000
-# What a loaded model's weights count as when training goes on: see Learner.
-RESUMED_SQUARES = 10.0
 ROUND = 64
-
-
-class Explanation(NamedTuple):
-    """Why a token got its label.
-
-    label (str): The label.
-    lead (float): Its lead over the runner-up when the decision was made.
-    runner_up (str): The second-best label, empty if there is only one label.
-    stage (int): The stage in which the decision was made, from 1.
-    n_templates (int): The number of templates that were read.
-    contributions (dict): For each of them what it added to the label and to the
-        runner-up.
-    """
-
-    label: str
-    lead: float
-    runner_up: str
-    stage: int
-    n_templates: int
-    contributions: dict[str, tuple[float, float]]
 
 
 class GoldDoc(NamedTuple):
@@ -73,7 +52,7 @@ class GoldDoc(NamedTuple):
     sent_starts: np.ndarray
 
 
-class TaggingModel:
+class TaggingModel(LinearModel):
     """A tagger's templates, weights, ambiguity classes and clusters.
 
     templates (Templates): The templates, with checkpoints.
@@ -84,6 +63,8 @@ class TaggingModel:
         part of its class.
     """
 
+    task = TASK
+
     def __init__(
         self,
         templates: Templates,
@@ -92,60 +73,12 @@ class TaggingModel:
         class_min_count: int,
         class_min_share: float,
     ) -> None:
-        templates.check_atoms(PLACES)
-        settings.stage_margins(len(templates.checkpoints))
-        self.templates = templates
-        self.settings = settings
+        super().__init__(
+            templates, settings, places=PLACES, dynamic=["tag"], all_places=OFFSETS
+        )
         self.class_min_count = class_min_count
         self.class_min_share = class_min_share
-        self.max_lexemes = 1
-        self.labels: list[str] = []
-        used = {atom.column for spec in templates.templates for atom in spec.atoms}
-        self._program = Program(
-            templates, sorted(used & set(LEXICAL_COLUMNS)), ["tag"], OFFSETS
-        )
         self._n_classes = 0
-        self._reader: LexemeReader | None = None
-        self._learner: Learner | None = None
-        self._training_lexicon: Lexicon | None = None
-        self._scorer: Scorer | None = None
-        self._lexicon: Lexicon | None = None
-
-    @property
-    def is_initialized(self) -> bool:
-        return self._reader is not None
-
-    @property
-    def n_stages(self) -> int:
-        return len(self.templates.checkpoints)
-
-    @property
-    def scorer(self) -> Scorer:
-        """The compiled form of the weights as they are now."""
-        if self._scorer is None:
-            assert self._learner is not None
-            keys, labels, values = self._learner.get_weights()
-            scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
-            weights = quantize(values, scale)
-            weights[np.abs(values) <= self._prune] = 0
-            index, slots = pack_weights(keys, labels, weights, len(self.labels))
-            self._scorer = self._make_scorer(index, slots, scale)
-            self._lexicon = None
-        return self._scorer
-
-    @property
-    def lexicon(self) -> Lexicon:
-        """The lexicon that predictions share; a full one is replaced."""
-        scorer = self.scorer
-        if (
-            self._lexicon is None
-            or self._lexicon.max_records != self.max_lexemes
-            or len(self._lexicon) >= self.max_lexemes
-        ):
-            self._lexicon = Lexicon(
-                len(self._program.lexical), [scorer], self.max_lexemes
-            )
-        return self._lexicon
 
     def initialize(
         self,
@@ -170,15 +103,8 @@ class TaggingModel:
                 Errors.DS044.format(name=TASK, n_labels=len(labels), most=MAX_LABELS)
             )
         self.labels = list(labels)
-        class_keys, class_values = self._learn_classes(get_examples())
-        cluster_keys, cluster_values = self._load_clusters(vocab, lang)
-        self._reader = LexemeReader(
-            self._program.lexical,
-            class_keys,
-            class_values,
-            cluster_keys,
-            cluster_values,
-        )
+        classes = self._learn_classes(get_examples())
+        self._reader = self._make_reader(classes, self._load_clusters(vocab, lang))
         self._scorer = None
         n_tokens = sum(len(gold.doc) for gold in get_examples())
         if n_tokens < MIN_TOKENS_FOR_CUTOFF:
@@ -186,7 +112,7 @@ class TaggingModel:
             return
         self._new_learner(self.settings)
         if count_features and self.settings.cutoff > 1:
-            for batch in _minibatch(get_examples(), ROUND):
+            for batch in minibatch(get_examples(), ROUND):
                 self._training_batch(batch, _whole_docs(batch)).count(self._learner)
             self._learner.reject_rare()
 
@@ -231,121 +157,28 @@ class TaggingModel:
         parts = explain(doc, labels, lexicon, self._reader, scorer)
         margins = [*scorer.margins(margin), 0]
         names = [str(template) for template in self.templates.templates]
-        explanations = []
-        for token_parts, label in zip(parts, labels, strict=True):
-            sums = token_parts.cumsum(axis=0, dtype="int32")
-            for stage, end in enumerate(self.templates.checkpoints):
-                scores = sums[end - 1]
-                ranked = np.argsort(-scores, kind="stable")
-                second = int(ranked[1]) if len(ranked) > 1 else -1
-                lead = int(scores[ranked[0]] - scores[second]) if second >= 0 else 0
-                if second < 0 or lead >= margins[stage]:
-                    break
-            assert ranked[0] == label
-            read = token_parts[:end] / scorer.scale
-            explanations.append(
-                Explanation(
-                    label=self.labels[label],
-                    lead=lead / scorer.scale,
-                    runner_up=self.labels[second] if second >= 0 else "",
-                    stage=stage + 1,
-                    n_templates=end,
-                    contributions={
-                        names[t]: (
-                            float(read[t, label]),
-                            float(read[t, second]) if second >= 0 else 0.0,
-                        )
-                        for t in range(end)
-                    },
-                )
-            )
-        return explanations
-
-    def mean_templates(self, stage_counts: np.ndarray) -> float:
-        """The mean number of templates of some decisions."""
-        ends = np.asarray(self.templates.checkpoints)
-        return float(stage_counts @ ends / max(1, stage_counts.sum()))
-
-    def to_bytes(self) -> bytes:
-        """The model as a file."""
-        if self._reader is None:
-            return dump_model({"task": TASK, "labels": None}, {})
-        scorer = self.scorer
-        meta = {
-            "task": TASK,
-            "labels": self.labels,
-            "templates": self.templates.to_lines(),
-            "scale": scorer.scale,
-            "n_classes": self._n_classes,
-        }
-        arrays = {
-            "index": scorer.index,
-            "slots": scorer.slots,
-            "class_keys": self._reader.class_keys,
-            "class_values": self._reader.class_values,
-            "cluster_keys": self._reader.cluster_keys,
-            "cluster_values": self._reader.cluster_values,
-        }
-        return dump_model(meta, arrays)
-
-    def from_bytes(self, data: bytes) -> None:
-        """Read a model. Nothing changes if the data is not good."""
-        meta, arrays = load_model(data)
-        if meta.get("task") != TASK:
-            raise ValueError(Errors.DS037.format(found=meta.get("task"), expected=TASK))
-        if meta.get("labels", 0) is None:
-            # Saved before it was initialized.
-            self._reader = None
-            self.labels = []
-            return
-        self._check(meta, arrays)
-        self.labels = meta["labels"]
-        self._n_classes = meta["n_classes"]
-        self._reader = LexemeReader(
-            self._program.lexical,
-            arrays["class_keys"],
-            arrays["class_values"],
-            arrays["cluster_keys"],
-            arrays["cluster_values"],
-        )
-        self._learner = None
-        self._training_lexicon = None
-        self._lexicon = None
-        self._scorer = self._make_scorer(
-            arrays["index"], arrays["slots"], meta["scale"]
-        )
+        return [
+            self._explain(token_parts, int(label), margins, names, self.labels)
+            for token_parts, label in zip(parts, labels, strict=True)
+        ]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled weights only: caches start empty and training resumes from them.
         state = (self.templates, self.settings, self.class_min_count)
         return (_restore, (*state, self.class_min_share, self.to_bytes()))
 
-    def _make_scorer(
-        self, index: np.ndarray, slots: np.ndarray, scale: float
-    ) -> Scorer:
-        cardinalities = {
+    def _cardinalities(self) -> dict[str, int]:
+        return {
             "tag": len(self.labels) + 1,
             "class": self._n_classes + N_RESERVED,
         }
-        return Scorer(
-            self._program, len(self.labels), index, slots, scale, cardinalities
-        )
 
-    def _new_learner(self, settings: LearnerSettings) -> None:
-        self._prune = settings.prune
-        self._learner = Learner(self._program, len(self.labels), settings)
-        self._training_lexicon = Lexicon(
-            len(self._program.lexical), [], TRAINING_LEXEMES
-        )
+    def _extra_meta(self) -> dict[str, Any]:
+        return {"n_classes": self._n_classes}
 
-    def _resume(self) -> None:
-        """Make the weights of a loaded model trainable."""
-        scorer = self.scorer
-        keys, labels, weights = unpack_weights(scorer.index, scorer.slots)
-        self._new_learner(self.settings.for_small_data())
-        values = weights.astype("float32") / np.float32(scorer.scale)
-        assert self._learner is not None
-        self._learner.set_weights(keys, labels, values, RESUMED_SQUARES)
+    def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        super()._load_extra(meta, arrays)
+        self._n_classes = meta["n_classes"]
 
     def _training_batch(
         self, batch: list[GoldDoc], ranges: np.ndarray
@@ -384,71 +217,15 @@ class TaggingModel:
                 )
                 by_word[lower] = classes.setdefault(key, len(classes) + N_RESERVED)
         self._n_classes = len(classes)
-        return _lookup_arrays(by_word)
-
-    def _load_clusters(self, vocab: Vocab, lang: str) -> tuple[np.ndarray, np.ndarray]:
-        """Brown clusters from the vocabulary or, failing that, from the package
-        spacy-lookups-data; none where neither has any."""
-        table = {}
-        if any(column.startswith("cluster") for column in self._program.lexical):
-            name = "lexeme_cluster"
-            lookups = vocab.lookups
-            if not lookups.has_table(name):
-                lookups = load_lookups(lang, [name], strict=False)
-            if lookups.has_table(name):
-                table = lookups.get_table(name)
-        return _lookup_arrays(
-            {
-                vocab.strings.as_int(word): cluster + N_RESERVED
-                for word, cluster in table.items()
-            }
-        )
+        return lookup_arrays(by_word)
 
     def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Raise an error unless the contents of a file can be used without harm."""
-
-        def require(condition: bool, what: str) -> None:
-            if not condition:
-                raise ValueError(Errors.DS035.format(what=what))
-
-        labels = meta.get("labels")
-        require(
-            isinstance(labels, list)
-            and 0 < len(labels) <= MAX_LABELS
-            and all(isinstance(label, str) for label in labels)
-            and len(set(labels)) == len(labels),
-            "its labels are malformed",
-        )
-        scale = meta.get("scale")
-        require(isinstance(scale, float) and 0 < scale < 1e9, "its scale is malformed")
         n_classes = meta.get("n_classes")
         require(
             isinstance(n_classes, int) and 0 <= n_classes < 1 << 20,
             "its number of ambiguity classes is malformed",
         )
-        expected, found = self.templates.to_lines(), meta.get("templates")
-        if found != expected:
-            require(isinstance(found, list), "its templates are malformed")
-            different = [
-                f"line {i} is {one!r} in the config and {other!r} in the file"
-                for i, (one, other) in enumerate(zip(expected, found, strict=False), 1)
-                if one != other
-            ]
-            different.append(f"{len(expected)} lines against {len(found)}")
-            raise ValueError(Errors.DS036.format(what=different[0]))
-        names = ("class_keys", "class_values", "cluster_keys", "cluster_values")
-        require({"index", "slots", *names} <= set(arrays), "it lacks a section")
-        check_weights(arrays["index"], arrays["slots"], len(labels))
-        for kind in ("class", "cluster"):
-            keys, values = arrays[f"{kind}_keys"], arrays[f"{kind}_values"]
-            require(
-                keys.dtype == "uint64"
-                and values.dtype == "uint32"
-                and len(keys) == len(values)
-                and bool((keys[1:] > keys[:-1]).all())
-                and int(values.min(initial=N_RESERVED)) >= N_RESERVED,
-                f"its {kind} table is malformed",
-            )
+        super()._check(meta, arrays)
         require(
             int(arrays["class_values"].max(initial=0)) < n_classes + N_RESERVED,
             "a word has an unknown ambiguity class",
@@ -470,23 +247,6 @@ def _restore(
     )
     model.from_bytes(data)
     return model
-
-
-def _lookup_arrays(table: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    keys = np.array(sorted(table), dtype="uint64")
-    values = np.array([table[int(key)] for key in keys], dtype="uint32")
-    return keys, values
-
-
-def _minibatch(examples: Iterable[GoldDoc], size: int) -> Iterator[list[GoldDoc]]:
-    batch = []
-    for example in examples:
-        batch.append(example)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def _whole_docs(batch: Sequence[GoldDoc]) -> np.ndarray:

@@ -1,0 +1,255 @@
+"""What all components share: settings that can be turned at any time, what can be seen
+of the work, and serialization."""
+
+import math
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import srsly
+from spacy import util
+from spacy.pipeline.pipe import deserialize_config
+from spacy.pipeline.trainable_pipe import TrainablePipe
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Model
+
+from ..errors import Errors
+from ..model_file import write_file
+from ..settings import check_margins
+
+MAX_CACHE_SIZE = 1 << 24
+
+Self = TypeVar("Self", bound="DynselComponent")
+
+
+class RecentDocs:
+    """The docs of the last update, as long as they are in use. An annotating component
+    predicts them next: then the weights as they are must do, since compiling them
+    after each update would cost more than the update."""
+
+    def __init__(self, docs: Iterable[Doc] = ()) -> None:
+        self._docs = weakref.WeakSet(docs)
+
+    def holds(self, docs: list[Doc]) -> bool:
+        return bool(self._docs) and all(doc in self._docs for doc in docs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (RecentDocs, ())
+
+
+class DynselComponent(TrainablePipe):
+    """A component around a linear model that reads, for each decision, only as many
+    feature templates as it needs. Tasks add labels, gold and annotations.
+
+    vocab (Vocab): The shared vocabulary.
+    model (Model): The model.
+    name (str): The name of the component.
+    margin (float or list[float]): The lead over the second-best label at which a
+        decision is made: for all stages, or for each but the last. Infinity means
+        that all templates are always used.
+    n_threads (int): How many threads to use for a batch of docs.
+    cache_size (int): The number of lexemes for which to keep what was worked out.
+    scorer (Callable): The scoring method.
+    settings: What else belongs to cfg.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str,
+        *,
+        margin: float | list[float],
+        n_threads: int,
+        cache_size: int,
+        scorer: Any,
+        **settings: Any,
+    ) -> None:
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.scorer = scorer
+        self.cfg = {
+            "cache_size": cache_size,
+            "labels": [],
+            "margin": margin,
+            "n_threads": n_threads,
+            **settings,
+        }
+        self._just_updated = RecentDocs()
+        self._check_settings()
+        self._sync_labels()
+
+    @property
+    def engine(self) -> Any:
+        """What the component has learned."""
+        return self.model.shims[0].engine
+
+    @property
+    def margin(self) -> float | list[float]:
+        """The lead at which a decision is made. Can be set at any time."""
+        margins = self.cfg["margin"]
+        if isinstance(margins, list):
+            return [float(margin) for margin in margins]
+        return float(margins)
+
+    @margin.setter
+    def margin(self, margin: float | list[float]) -> None:
+        check_margins(margin, self.engine.n_stages - 1)
+        # JSON has no infinity.
+        if isinstance(margin, list | tuple):
+            self.cfg["margin"] = ["inf" if math.isinf(m) else float(m) for m in margin]
+        else:
+            self.cfg["margin"] = "inf" if math.isinf(margin) else float(margin)
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads a batch of docs may use. Can be set at any time."""
+        return self.cfg["n_threads"]
+
+    @n_threads.setter
+    def n_threads(self, n_threads: int) -> None:
+        self.cfg["n_threads"] = n_threads
+        self._check_settings()
+
+    def predict(self, docs: Iterable[Doc]) -> Any:
+        """Predict the labels of docs, without changing them.
+
+        docs (Iterable[Doc]): The docs.
+        RETURNS: For each doc an array of labels, see set_annotations.
+        """
+        docs = docs if isinstance(docs, list) else list(docs)
+        engine = self._require_engine()
+        if self._just_updated.holds(docs):
+            return engine.predict_in_training(docs)
+        return engine.predict(docs, self.margin, self.cfg["n_threads"])
+
+    def statistics(self, docs: Iterable[Doc]) -> dict[str, Any]:
+        """Say how many templates some docs need.
+
+        docs (Iterable[Doc]): The docs, which are not changed.
+        RETURNS (dict): The number of tokens, the mean number of templates for a token
+            (templates), and the share of tokens decided at each stage (stages).
+        """
+        docs = list(docs)
+        engine = self._require_engine()
+        counts = engine.predict(docs, self.margin, self.cfg["n_threads"]).stage_counts
+        n_tokens = int(counts.sum())
+        return {
+            "tokens": n_tokens,
+            "templates": engine.mean_templates(counts),
+            "stages": [float(count) / max(1, n_tokens) for count in counts],
+        }
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """Score predictions, and add the mean number of templates for a token."""
+        examples = list(examples)
+        scores = super().score(examples, **kwargs)
+        docs = [example.predicted for example in examples]
+        if self.engine.is_initialized and any(map(len, docs)):
+            scores["dynsel_templates"] = self.statistics(docs)["templates"]
+        else:
+            scores["dynsel_templates"] = None
+        return scores
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Serialize the component."""
+        return util.to_bytes(
+            {
+                "cfg": lambda: srsly.json_dumps(self.cfg),
+                "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
+                "model": self.engine.to_bytes,
+            },
+            exclude,
+        )
+
+    def from_bytes(
+        self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()
+    ) -> Self:
+        """Load the component."""
+        util.from_bytes(
+            bytes_data,
+            {
+                "cfg": lambda data: self.cfg.update(srsly.json_loads(data)),
+                "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
+                "model": self._load_engine,
+            },
+            exclude,
+        )
+        self._check_settings()
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Serialize the component to a directory."""
+        util.to_disk(
+            path,
+            {
+                "cfg": lambda path: write_file(
+                    path, srsly.json_dumps(self.cfg, indent=2).encode("utf8")
+                ),
+                "vocab": lambda path: self.vocab.to_disk(path, exclude=exclude),
+                "model": lambda path: write_file(path, self.engine.to_bytes()),
+            },
+            exclude,
+        )
+
+    def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """Load the component from a directory."""
+        util.from_disk(
+            path,
+            {
+                "cfg": lambda path: self.cfg.update(deserialize_config(path)),
+                "vocab": lambda path: self.vocab.from_disk(path, exclude=exclude),
+                "model": lambda path: self._load_engine(path.read_bytes()),
+            },
+            exclude,
+        )
+        self._check_settings()
+        return self
+
+    def _load_engine(self, data: bytes) -> None:
+        self.engine.from_bytes(data)
+        if self.engine.is_initialized:
+            self.cfg["labels"] = list(self.engine.labels)
+            self.model.set_dim("nO", self.engine.n_outputs, force=True)
+        self._sync_labels()
+
+    def _sync_labels(self) -> None:
+        """Know the string IDs of the labels."""
+        raise NotImplementedError
+
+    def _check_label(self, label: Any) -> None:
+        if not isinstance(label, str):
+            raise ValueError(
+                Errors.DS041.format(name=self.name, label=label, type=type(label))
+            )
+
+    def _check_settings(self) -> None:
+        self.margin = self.margin
+        for name, low, high in (
+            ("n_threads", 1, 1024),
+            ("cache_size", 1, MAX_CACHE_SIZE),
+        ):
+            value = self.cfg[name]
+            if not isinstance(value, int) or not low <= value <= high:
+                raise ValueError(
+                    Errors.DS022.format(
+                        name=name, value=value, range=f"between {low} and {high}"
+                    )
+                )
+        self.engine.max_lexemes = self.cfg["cache_size"]
+
+    def _require_engine(self) -> Any:
+        if not self.engine.is_initialized:
+            raise ValueError(Errors.DS040.format(name=self.name))
+        return self.engine
+
+
+def is_complete(nlp: Any) -> bool:
+    """Whether initialization sees all training data, and not only the first examples
+    of a stream that is read once."""
+    training = {} if nlp is None else nlp.config.get("training", {})
+    return training.get("max_epochs") != -1

@@ -1,0 +1,386 @@
+"""What the models of all tasks have in common: templates, weights in both forms, the
+lexicon, and the file."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from spacy.lookups import load_lookups
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..bridge import LEXICAL_COLUMNS, LexemeReader
+from ..core.learner import Learner
+from ..core.lexicon import Lexicon
+from ..core.program import Program
+from ..core.scorer import (
+    MAX_LABELS,
+    MAX_WEIGHT,
+    Scorer,
+    check_weights,
+    pack_weights,
+    quantize,
+    unpack_weights,
+)
+from ..errors import Errors
+from ..model_file import dump_model, load_model
+from ..settings import LearnerSettings
+from ..templates import Templates
+
+# Values of a small column that are not its own: unknown, before start, after end.
+N_RESERVED = 3
+TRAINING_LEXEMES = 1 << 18
+# With less data than this, every feature counts.
+MIN_TOKENS_FOR_CUTOFF = 10_000
+# What a loaded model's weights count as when training goes on: see Learner.
+RESUMED_SQUARES = 10.0
+
+T = TypeVar("T")
+
+
+class Explanation(NamedTuple):
+    """Why a token got its label.
+
+    label (str): The label.
+    lead (float): Its lead over the runner-up when the decision was made.
+    runner_up (str): The second-best label, empty if there is only one label.
+    stage (int): The stage in which the decision was made, from 1.
+    n_templates (int): The number of templates that were read.
+    contributions (dict): For each of them what it added to the label and to the
+        runner-up.
+    """
+
+    label: str
+    lead: float
+    runner_up: str
+    stage: int
+    n_templates: int
+    contributions: dict[str, tuple[float, float]]
+
+
+class LinearModel:
+    """A linear classifier with early exit over the decisions of a task.
+
+    A task says which columns and places there are, how its docs become decisions, and
+    what else its file holds.
+
+    templates (Templates): The templates, with checkpoints.
+    settings (LearnerSettings): How to learn.
+    places (dict): Where each column may be read.
+    dynamic (list[str]): The columns that the task itself writes.
+    all_places (list[str]): All places, by their index.
+    needed (Sequence[str]): Lexical columns that the task reads, templates or not.
+    """
+
+    task: str
+    # The fewest labels that a model can have.
+    min_labels = 1
+
+    def __init__(
+        self,
+        templates: Templates,
+        settings: LearnerSettings,
+        *,
+        places: dict[str, Sequence[str]],
+        dynamic: list[str],
+        all_places: list[str],
+        needed: Sequence[str] = (),
+    ) -> None:
+        templates.check_atoms(places)
+        settings.stage_margins(len(templates.checkpoints))
+        self.templates = templates
+        self.settings = settings
+        self.max_lexemes = 1
+        self.labels: list[str] = []
+        used = {atom.column for spec in templates.templates for atom in spec.atoms}
+        lexical = sorted((used | set(needed)) & set(LEXICAL_COLUMNS))
+        self._program = Program(templates, lexical, dynamic, all_places)
+        self._prune = settings.prune
+        self._reader: LexemeReader | None = None
+        self._learner: Learner | None = None
+        self._training_lexicon: Lexicon | None = None
+        self._scorer: Scorer | None = None
+        self._lexicon: Lexicon | None = None
+
+    @property
+    def is_initialized(self) -> bool:
+        return self._reader is not None
+
+    @property
+    def n_stages(self) -> int:
+        return len(self.templates.checkpoints)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outcomes a decision can have."""
+        return len(self.labels)
+
+    @property
+    def scorer(self) -> Scorer:
+        """The compiled form of the weights as they are now."""
+        if self._scorer is None:
+            keys, labels, values = self._get_weights()
+            scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
+            weights = quantize(values, scale)
+            weights[np.abs(values) <= self._prune] = 0
+            index, slots = pack_weights(keys, labels, weights, self.n_outputs)
+            self._scorer = self._make_scorer(index, slots, scale)
+            self._lexicon = None
+        return self._scorer
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The lexicon that predictions share; a full one is replaced."""
+        scorer = self.scorer
+        if (
+            self._lexicon is None
+            or self._lexicon.max_records != self.max_lexemes
+            or len(self._lexicon) >= self.max_lexemes
+        ):
+            self._lexicon = Lexicon(
+                len(self._program.lexical), [scorer], self.max_lexemes
+            )
+        return self._lexicon
+
+    def predict(
+        self, docs: list[Doc], margin: float | list[float], n_threads: int
+    ) -> Any:
+        """Predict the labels of docs."""
+        raise NotImplementedError
+
+    def predict_in_training(self, docs: list[Doc]) -> Any:
+        """Predict with the weights as they are, without compiling them first: for
+        docs that are annotated between two updates."""
+        raise NotImplementedError
+
+    def mean_templates(self, stage_counts: np.ndarray) -> float:
+        """The mean number of templates of some decisions."""
+        ends = np.asarray(self.templates.checkpoints)
+        return float(stage_counts @ ends / max(1, stage_counts.sum()))
+
+    def to_bytes(self) -> bytes:
+        """The model as a file."""
+        if self._reader is None:
+            return dump_model({"task": self.task, "labels": None}, {})
+        scorer = self.scorer
+        meta = {
+            "task": self.task,
+            "labels": self.labels,
+            "templates": self.templates.to_lines(),
+            "scale": scorer.scale,
+            **self._extra_meta(),
+        }
+        arrays = {"index": scorer.index, "slots": scorer.slots, **self._tables()}
+        return dump_model(meta, arrays)
+
+    def from_bytes(self, data: bytes) -> None:
+        """Read a model. Nothing changes if the data is not good."""
+        meta, arrays = load_model(data)
+        if meta.get("task") != self.task:
+            raise ValueError(
+                Errors.DS037.format(found=meta.get("task"), expected=self.task)
+            )
+        if meta.get("labels", 0) is None:
+            # Saved before it was initialized.
+            self._reader = None
+            self.labels = []
+            return
+        self._check(meta, arrays)
+        self.labels = meta["labels"]
+        self._load_extra(meta, arrays)
+        self._learner = None
+        self._training_lexicon = None
+        self._lexicon = None
+        self._scorer = self._make_scorer(
+            arrays["index"], arrays["slots"], meta["scale"]
+        )
+
+    # What a task adds to the file and takes from it.
+
+    def _extra_meta(self) -> dict[str, Any]:
+        return {}
+
+    def _tables(self) -> dict[str, np.ndarray]:
+        """The tables of the lexeme reader."""
+        assert self._reader is not None
+        return {
+            "class_keys": self._reader.class_keys,
+            "class_values": self._reader.class_values,
+            "cluster_keys": self._reader.cluster_keys,
+            "cluster_values": self._reader.cluster_values,
+        }
+
+    def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._reader = self._make_reader(
+            (arrays["class_keys"], arrays["class_values"]),
+            (arrays["cluster_keys"], arrays["cluster_values"]),
+        )
+
+    def _count_outputs(self, labels: list[str]) -> int:
+        """How many outcomes a decision has with some labels."""
+        return len(labels)
+
+    def _cardinalities(self) -> dict[str, int]:
+        """How many values the small columns of the task have."""
+        return {}
+
+    # The two forms of the weights.
+
+    def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        assert self._learner is not None
+        return self._learner.get_weights()
+
+    def _make_scorer(
+        self, index: np.ndarray, slots: np.ndarray, scale: float
+    ) -> Scorer:
+        return Scorer(
+            self._program, self.n_outputs, index, slots, scale, self._cardinalities()
+        )
+
+    def _make_reader(
+        self,
+        classes: tuple[np.ndarray, np.ndarray],
+        clusters: tuple[np.ndarray, np.ndarray],
+    ) -> LexemeReader:
+        return LexemeReader(self._program.lexical, *classes, *clusters)
+
+    def _new_learner(self, settings: LearnerSettings) -> None:
+        self._prune = settings.prune
+        self._learner = Learner(self._program, self.n_outputs, settings)
+        self._training_lexicon = Lexicon(
+            len(self._program.lexical), [], TRAINING_LEXEMES
+        )
+
+    def _resume(self) -> None:
+        """Make the weights of a loaded model trainable."""
+        scorer = self.scorer
+        keys, labels, weights = unpack_weights(scorer.index, scorer.slots)
+        self._new_learner(self.settings.for_small_data())
+        values = weights.astype("float32") / np.float32(scorer.scale)
+        assert self._learner is not None
+        self._learner.set_weights(keys, labels, values, RESUMED_SQUARES)
+
+    def _load_clusters(self, vocab: Vocab, lang: str) -> tuple[np.ndarray, np.ndarray]:
+        """Brown clusters from the vocabulary or, failing that, from the package
+        spacy-lookups-data; none where neither has any."""
+        table = {}
+        if any(column.startswith("cluster") for column in self._program.lexical):
+            name = "lexeme_cluster"
+            lookups = vocab.lookups
+            if not lookups.has_table(name):
+                lookups = load_lookups(lang, [name], strict=False)
+            if lookups.has_table(name):
+                table = lookups.get_table(name)
+        return lookup_arrays(
+            {
+                vocab.strings.as_int(word): cluster + N_RESERVED
+                for word, cluster in table.items()
+            }
+        )
+
+    def _explain(
+        self,
+        token_parts: np.ndarray,
+        label: int,
+        margins: list[int],
+        names: Sequence[str],
+        outputs: Sequence[str],
+    ) -> Explanation:
+        """How one decision was made.
+
+        token_parts (array): What each template adds to each output, as integers.
+        label (int): The decision.
+        margins (list[int]): The margin of each stage.
+        names (Sequence[str]): The templates.
+        outputs (Sequence[str]): The names of the outputs.
+        """
+        scale = self.scorer.scale
+        sums = token_parts.cumsum(axis=0, dtype="int32")
+        for stage, end in enumerate(self.templates.checkpoints):
+            scores = sums[end - 1]
+            ranked = np.argsort(-scores, kind="stable")
+            second = int(ranked[1]) if len(ranked) > 1 else -1
+            lead = int(scores[ranked[0]] - scores[second]) if second >= 0 else 0
+            if second < 0 or lead >= margins[stage]:
+                break
+        assert ranked[0] == label
+        read = token_parts[:end] / scale
+        return Explanation(
+            label=outputs[label],
+            lead=lead / scale,
+            runner_up=outputs[second] if second >= 0 else "",
+            stage=stage + 1,
+            n_templates=end,
+            contributions={
+                names[t]: (
+                    float(read[t, label]),
+                    float(read[t, second]) if second >= 0 else 0.0,
+                )
+                for t in range(end)
+            },
+        )
+
+    def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Raise an error unless the contents of a file can be used without harm."""
+        labels = meta.get("labels")
+        require(
+            isinstance(labels, list)
+            and self.min_labels <= len(labels)
+            and self._count_outputs(labels) <= MAX_LABELS
+            and all(isinstance(label, str) for label in labels)
+            and len(set(labels)) == len(labels),
+            "its labels are malformed",
+        )
+        scale = meta.get("scale")
+        require(isinstance(scale, float) and 0 < scale < 1e9, "its scale is malformed")
+        expected, found = self.templates.to_lines(), meta.get("templates")
+        if found != expected:
+            require(isinstance(found, list), "its templates are malformed")
+            different = [
+                f"line {i} is {one!r} in the config and {other!r} in the file"
+                for i, (one, other) in enumerate(zip(expected, found, strict=False), 1)
+                if one != other
+            ]
+            different.append(f"{len(expected)} lines against {len(found)}")
+            raise ValueError(Errors.DS036.format(what=different[0]))
+        names = ("class_keys", "class_values", "cluster_keys", "cluster_values")
+        require({"index", "slots", *names} <= set(arrays), "it lacks a section")
+        check_weights(arrays["index"], arrays["slots"], self._count_outputs(labels))
+        for kind in ("class", "cluster"):
+            check_lookup(kind, arrays[f"{kind}_keys"], arrays[f"{kind}_values"])
+
+
+def require(condition: bool, what: str) -> None:
+    """Raise an error that says what is wrong with a file unless a condition holds."""
+    if not condition:
+        raise ValueError(Errors.DS035.format(what=what))
+
+
+def check_lookup(kind: str, keys: np.ndarray, values: np.ndarray) -> None:
+    """Raise an error unless arrays from a file are what lookup_arrays makes."""
+    require(
+        keys.dtype == "uint64"
+        and values.dtype == "uint32"
+        and len(keys) == len(values)
+        and bool((keys[1:] > keys[:-1]).all())
+        and int(values.min(initial=N_RESERVED)) >= N_RESERVED,
+        f"its {kind} table is malformed",
+    )
+
+
+def lookup_arrays(table: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """A table as arrays for binary search."""
+    keys = np.array(sorted(table), dtype="uint64")
+    values = np.array([table[int(key)] for key in keys], dtype="uint32")
+    return keys, values
+
+
+def minibatch(examples: Iterable[T], size: int) -> Iterator[list[T]]:
+    batch = []
+    for example in examples:
+        batch.append(example)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
