@@ -302,10 +302,12 @@ def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
 
 
 def show(results: dict[str, Any]) -> None:
-    for title, rows in results.items():
+    for title, result in results.items():
         msg.divider(title)
-        if not all(isinstance(row, dict) for row in rows.values()):
-            rows = {key: {"": value} for key, value in rows.items()}
+        rows = {
+            name: row if isinstance(row, dict) else {"": row}
+            for name, row in result.items()
+        }
         columns = list(dict.fromkeys(key for row in rows.values() for key in row))
         msg.table(
             [

@@ -19,7 +19,7 @@ from spacy_dynsel.core.scorer import (
 from spacy_dynsel.model_file import dump_model
 from spacy_dynsel.settings import LearnerSettings
 from spacy_dynsel.tasks.tagging import PLACES, TaggingModel
-from spacy_dynsel.templates import Templates, parse_templates
+from spacy_dynsel.templates import Templates, default_templates, parse_templates
 
 NLP = spacy.blank("en")
 WORDS = [
@@ -218,8 +218,6 @@ def test_any_number_of_labels(n_labels: int, margin: float) -> None:
 
 
 def test_default_templates_equal_reference() -> None:
-    from spacy_dynsel.templates import default_templates
-
     docs = [Doc(NLP.vocab, words=WORDS * 3)]
     for name in ("tagger", "tagger_clusters", "tagger_each"):
         templates = parse_templates(default_templates(name).to_lines())

@@ -183,21 +183,17 @@ class DynselTagger(DynselComponent):
                 )
             )
         self.cfg["labels"].append(label)
-        self.vocab.strings.add(label, allow_transient=False)
+        self._keep_string(label)
         return 1
 
     def _sync_labels(self) -> None:
-        """Know the string IDs of the labels."""
+        super()._sync_labels()
+        # The string IDs of the labels.
         self._tags = np.array(
-            [
-                self.vocab.strings.add(label, allow_transient=False)
-                for label in self.labels
-            ],
-            dtype="uint64",
+            [self._keep_string(label) for label in self.labels], dtype="uint64"
         )
         # What the string IDs of tags in gold data mean, as far as seen.
         self._gold_labels: dict[int, int] = {0: MISSING}
-        self._just_updated = RecentDocs()
 
     def _tag_strings(self, doc: Doc) -> Iterator[str]:
         for tag in np.unique(read_tags(doc)).tolist():
