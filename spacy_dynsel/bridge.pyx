@@ -384,7 +384,12 @@ cdef int make_records(
     return 0
 
 
-def write_tags(list docs, const uint16_t[::1] labels not None, const uint64_t[::1] tags, bint overwrite) -> None:
+def write_tags(
+    list docs,
+    const uint16_t[::1] labels not None,
+    const uint64_t[::1] tags not None,
+    bint overwrite,
+) -> None:
     """Set token.tag.
 
     docs (list[Doc]): The docs.
@@ -393,21 +398,23 @@ def write_tags(list docs, const uint16_t[::1] labels not None, const uint64_t[::
     overwrite (bool): Whether to replace tags that are set.
     """
     cdef Doc doc
-    cdef size_t offset = 0
-    cdef int i
+    cdef Py_ssize_t offset = 0
+    cdef Py_ssize_t i
+    cdef uint16_t highest = 0
+    for doc in docs:
+        offset += doc.length
+    for i in range(labels.shape[0]):
+        highest = max(highest, labels[i])
+    if offset != labels.shape[0] or (offset and highest >= tags.shape[0]):
+        raise ValueError(
+            Errors.DS045.format(n_predictions=labels.shape[0], n_tokens=offset)
+        )
+    offset = 0
     for doc in docs:
         for i in range(doc.length):
             if overwrite or doc.c[i].tag == 0:
                 doc.c[i].tag = tags[labels[offset + i]]
         offset += doc.length
-
-
-def count_tokens(list docs) -> int:
-    cdef Doc doc
-    cdef size_t n = 0
-    for doc in docs:
-        n += doc.length
-    return n
 
 
 def have_same_tokens(Doc one not None, Doc other not None) -> bool:

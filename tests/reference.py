@@ -165,7 +165,7 @@ class ReferenceTagger:
             if rank in self.templates.checkpoints:
                 best, *others = sorted(scores.tolist(), reverse=True)
                 lead = best - others[0] if others else float("inf")
-                if lead >= np.ceil(np.float32(margin) * np.float32(self.scale)):
+                if lead >= np.ceil(margin * float(np.float32(self.scale))):
                     break
         return int(np.argmax(scores)), rank
 

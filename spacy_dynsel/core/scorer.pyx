@@ -13,6 +13,7 @@ added up to a row of scores that the lexicon keeps, templates over atoms of few 
 become tables that are indexed directly, and only the rest is looked up by key. The
 sums are the same integers whichever way they are reached.
 """
+from libc.math cimport ceil
 from libc.string cimport memset
 
 import numpy as np
@@ -161,11 +162,14 @@ cdef class Scorer:
 
         margin (float or list[float]): One for all stages or one for each.
         """
+        cdef double value, scaled
         n_stages = self.c.n_stages
         values = list(margin) if isinstance(margin, (list, tuple)) else [margin] * (n_stages - 1)
         margins = []
+
+
         for value in values:
-            scaled = np.ceil(value * self.scale)
+            scaled = ceil(value * self.scale)
             # Larger than any lead: never exit early.
             margins.append(1 << 17 if scaled > 1 << 16 else int(scaled))
         return margins

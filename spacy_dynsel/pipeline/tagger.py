@@ -85,11 +85,6 @@ class DynselTagger(DynselComponent):
             labels = np.concatenate(
                 [np.zeros(0, "uint16"), *map(np.asarray, batch_tag_ids)]
             ).astype("uint16")
-        n_tokens = sum(map(len, docs))
-        if n_tokens != len(labels) or labels.max(initial=0) >= max(1, len(self._tags)):
-            raise ValueError(
-                Errors.DS045.format(n_predictions=len(labels), n_tokens=n_tokens)
-            )
         write_tags(docs, labels, self._tags, self.cfg["overwrite"])
 
     def explain(self, doc: Doc) -> list[Explanation]:

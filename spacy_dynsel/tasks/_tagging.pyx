@@ -80,6 +80,7 @@ class TagBatch:
 cdef struct JobC:
     PyObject* owner
     SequenceC* docs
+    size_t n_tokens
     int* tasks               # [n_tasks + 1] into docs
     int n_tasks
     atomic_int* next_task
@@ -180,6 +181,7 @@ def predict(
         next_task.store(0)
         job.owner = <PyObject*>owner
         job.docs = sequences.data()
+        job.n_tokens = n_tokens
         job.tasks = tasks.data()
         job.next_task = &next_task
         job.scorer = &scorer.c
@@ -194,7 +196,7 @@ def predict(
             run_workers(n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
-    return TagBatch(labels, _doc_ends(docs), counts.sum(axis=0))
+    return TagBatch(labels, _doc_ends(docs), counts[0] if n_threads == 1 else counts.sum(axis=0))
 
 
 cdef void work(void* data, int number) noexcept nogil:
@@ -205,7 +207,7 @@ cdef void work(void* data, int number) noexcept nogil:
     cdef WorkerC worker
     cdef PieceC piece
     cdef int task, i, start, end
-    cdef int room = BLOCK + 2 * REACH_C
+    cdef int room = min(<size_t>BLOCK, job.n_tokens) + 2 * REACH_C
     worker.orths.resize(room)
     worker.records.resize(room)
     worker.tags.resize(room)
