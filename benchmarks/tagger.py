@@ -258,7 +258,7 @@ nlp = spacy.blank({lang!r})
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
 before, started = resident(), time.perf_counter()
-config = spacy.util.load_config({path!r} + "/config.cfg")
+config = spacy.util.load_config({path!r} + "/config.cfg", interpolate=True)
 tagger = nlp.add_pipe("{name}", config={{
     key: value for key, value in config["components"]["{name}"].items() if key != "factory"
 }})
@@ -301,23 +301,22 @@ def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
     return model, json.loads(measured.read_text())
 
 
-def show(results: dict[str, Any]) -> None:
-    for title, result in results.items():
-        msg.divider(title)
-        rows = {
-            name: row if isinstance(row, dict) else {"": row}
-            for name, row in result.items()
-        }
-        columns = list(dict.fromkeys(key for row in rows.values() for key in row))
-        msg.table(
-            [
-                (name, *(format_value(row.get(column)) for column in columns))
-                for name, row in rows.items()
-            ],
-            header=("", *columns),
-            aligns=("l", *("r" for _ in columns)),
-            divider=True,
-        )
+def show(title: str, result: dict[str, Any]) -> None:
+    msg.divider(title)
+    rows = {
+        name: row if isinstance(row, dict) else {"": row}
+        for name, row in result.items()
+    }
+    columns = list(dict.fromkeys(key for row in rows.values() for key in row))
+    msg.table(
+        [
+            (name, *(format_value(row.get(column)) for column in columns))
+            for name, row in rows.items()
+        ],
+        header=("", *columns),
+        aligns=("l", *("r" for _ in columns)),
+        divider=True,
+    )
 
 
 def format_value(value: Any) -> str:
@@ -365,21 +364,25 @@ def main() -> None:
     peers = {"spaCy tok2vec+tagger": pipe_predictor(cnn)}
     if crf is not None:
         peers["CRFsuite"] = lambda doc: crf.tag([token.text for token in doc])
-    results = {
-        "training": training,
-        "accuracy on test": measure_accuracy(ours, peers, splits["test"]),
-        "speed": measure_speed(ours, cnn, crf, splits["train"], args.rounds),
-        "nanoseconds a token by margin": measure_early_exit(
-            ours, splits["train"], args.rounds
+    rounds = args.rounds
+    measurements: dict[str, Callable[[], dict[str, Any]]] = {
+        "training": lambda: training,
+        "accuracy on test": lambda: measure_accuracy(ours, peers, splits["test"]),
+        "speed": lambda: measure_speed(ours, cnn, crf, splits["train"], rounds),
+        "nanoseconds a token by margin": lambda: measure_early_exit(
+            ours, splits["train"], rounds
         ),
-        "two threads": measure_threads(ours, splits["train"], args.rounds),
-        "cold start": measure_cold(path, splits["train"], args.rounds),
-        "one short text at a time": measure_single_texts(
-            ours, cnn, splits["test"], args.rounds
+        "two threads": lambda: measure_threads(ours, splits["train"], rounds),
+        "cold start": lambda: measure_cold(path, splits["train"], rounds),
+        "one short text at a time": lambda: measure_single_texts(
+            ours, cnn, splits["test"], rounds
         ),
-        "loading": measure_load(path, args.lang, args.rounds),
+        "loading": lambda: measure_load(path, args.lang, rounds),
     }
-    show(results)
+    results = {}
+    for title, measure in measurements.items():
+        results[title] = measure()
+        show(title, results[title])
     output = HERE / "results" / f"tagger-{args.corpus}-{args.column}.json"
     output.parent.mkdir(exist_ok=True)
     output.write_text(json.dumps(results, indent=2) + "\n")
