@@ -3,6 +3,7 @@
 import copy
 import multiprocessing
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -383,3 +384,46 @@ def test_predictions_between_updates(nlp, examples):
     nlp.update(examples[:1], annotates=["dynsel_tagger"])
     seen = tags_of([nlp(words) for words, _ in SENTENCES])
     assert seen == [tags.split() for _, tags in SENTENCES]
+
+
+def test_many_python_threads_on_one_pipeline(nlp, examples):
+    """A small cache is filled and replaced by all of them at once."""
+    tagger = train_tagger(nlp, examples, cache_size=40)
+    words = [word for text, _ in SENTENCES for word in text.split()]
+    rng = np.random.default_rng(0)
+    batches = [
+        [
+            Doc(nlp.vocab, words=[*rng.choice(words, 8).tolist(), f"new{i}x{j}"])
+            for j in range(30)
+        ]
+        for i in range(8)
+    ]
+    expected = [tagger.predict(docs).labels.tolist() for docs in batches]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            found = pool.map(lambda docs: tagger.predict(docs).labels.tolist(), batches)
+            assert list(found) == expected
+
+
+def test_clusters_are_taken_along(examples, tmp_path):
+    """From the vocabulary into the model: a saved pipeline needs no lookups."""
+    nlp = spacy.blank("en")
+    clusters = {"green": 3, "blue": 3, "ham": 5, "eggs": 5, "ball": 5, "saw": 0}
+    table = {nlp.vocab.strings.add(word): value for word, value in clusters.items()}
+    nlp.vocab.lookups.add_table("lexeme_cluster", table)
+    model = {"templates": {"lines": ["cluster", "cluster[-1] word", "cluster4[+1]"]}}
+    train_tagger(nlp, examples, model=model)
+    expected = tags_of([nlp("Eat green ball"), nlp("BLUE eggs")])
+    assert expected[0][2] in ("NN", "NNS")
+    nlp.vocab.lookups.remove_table("lexeme_cluster")
+    nlp.to_disk(tmp_path)
+    other = spacy.load(tmp_path)
+    assert not other.vocab.lookups.has_table("lexeme_cluster")
+    assert tags_of([other("Eat green ball"), other("BLUE eggs")]) == expected
+
+
+def test_clusters_may_be_missing(examples):
+    model = {"templates": {"default": "tagger_clusters"}}
+    nlp = spacy.blank("en")
+    train_tagger(nlp, examples, model=model)
+    assert tags_of([nlp("Eat blue ham")]) == [["VB", "JJ", "NN"]]

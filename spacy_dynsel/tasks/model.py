@@ -275,6 +275,7 @@ class LinearModel(ABC):
             {
                 vocab.strings.as_int(word): cluster + N_RESERVED
                 for word, cluster in table.items()
+                if cluster  # 0 stands for words that have none
             }
         )
 
