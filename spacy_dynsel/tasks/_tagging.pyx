@@ -100,8 +100,8 @@ cdef struct PieceC:
     int start
     int n
     int place
-    bint first               # of the sentence
-    bint last
+    int before               # how many of its REACH neighbours on either side are tokens
+    int after                # of its sentence: all or none, unless a sentence is cut
 
 
 cdef struct WorkerC:
@@ -229,8 +229,8 @@ cdef void work(void* data, int number) noexcept nogil:
                         if not tag_block(job, &worker):
                             return
                     piece.n = min(end - piece.start, <int>BLOCK)
-                    piece.first = piece.start == start
-                    piece.last = piece.start + piece.n == end
+                    piece.before = min(<int>REACH_C, piece.start - start)
+                    piece.after = min(<int>REACH_C, end - piece.start - piece.n)
                     piece.place = worker.n + REACH_C
                     worker.pieces.push_back(piece)
                     worker.n += piece.n + 2 * REACH_C
@@ -245,27 +245,23 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
     cdef const PieceC* piece
     cdef PyObject* scratch = NULL
     cdef bint complete = True
-    cdef int i, j, before, after
+    cdef int i, j, first
     for i in range(<int>worker.pieces.size()):
         piece = &worker.pieces[i]
-        # Within a sentence that is cut, the neighbours of a piece are tokens.
-        before = 0 if piece.first else REACH_C
-        after = min(<int>REACH_C, sentence_rest(piece))
         read_orths(
-            piece.doc, piece.start - before, before + piece.n + after,
-            &worker.orths[piece.place - before],
+            piece.doc, piece.start - piece.before, piece.before + piece.n + piece.after,
+            &worker.orths[piece.place - piece.before],
         )
     for i in range(<int>worker.pieces.size()):
         piece = &worker.pieces[i]
-        before = 0 if piece.first else REACH_C
-        after = min(<int>REACH_C, sentence_rest(piece))
+        first = piece.place - piece.before
         complete &= look_up(
-            job.lexicon, &worker.orths[piece.place - before], before + piece.n + after,
-            &worker.records[piece.place - before],
+            job.lexicon, &worker.orths[first], piece.before + piece.n + piece.after,
+            &worker.records[first],
         )
-        for j in range(before, REACH_C):
+        for j in range(piece.before, REACH_C):
             worker.records[piece.place - 1 - j] = job.before_start
-        for j in range(after, REACH_C):
+        for j in range(piece.after, REACH_C):
             worker.records[piece.place + piece.n + j] = job.after_end
     if not complete:
         scratch = complete_records(job, worker)
@@ -280,13 +276,6 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
     return True
 
 
-cdef inline int sentence_rest(const PieceC* piece) noexcept nogil:
-    """A lower bound of the number of tokens between a piece and the sentence's end."""
-    if piece.last:
-        return 0
-    return sentence_end(piece.doc, piece.start + piece.n - 1) - piece.start - piece.n
-
-
 cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept nogil:
     cdef const ScorerC* scorer = job.scorer
     cdef uint16_t* labels = job.labels + piece.doc.offset + piece.start
@@ -298,9 +287,8 @@ cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept no
     cdef score_t* scores
     cdef int i, start
     for i in range(1, REACH_C + 1):
-        # A piece that goes on a sentence stands first in its block: the tags of the
-        # tokens before are still known.
-        tags[-i] = 0 if piece.first else labels[-i] + 1
+        # What comes before in the same sentence has its labels already.
+        tags[-i] = labels[-i] + 1 if i <= piece.before else 0
     start = 0
     while start < piece.n:
         # First what does not depend on tags, for some tokens, then their tags.
@@ -328,17 +316,16 @@ cdef PyObject* complete_records(JobC* job, WorkerC* worker) noexcept with gil:
     cdef _Job owner = <_Job>job.owner
     cdef Arena scratch
     cdef const PieceC* piece
-    cdef int i, before, after
+    cdef int i
     try:
         scratch = Arena()
         for i in range(<int>worker.pieces.size()):
             piece = &worker.pieces[i]
-            before = 0 if piece.first else REACH_C
-            after = min(<int>REACH_C, sentence_rest(piece))
             make_records(
-                piece.doc, piece.start - before, before + piece.n + after,
-                &worker.records[piece.place - before], owner.docs[piece.doc.doc],
-                owner.lexicon, owner.reader, scratch,
+                piece.doc, piece.start - piece.before,
+                piece.before + piece.n + piece.after,
+                &worker.records[piece.place - piece.before],
+                owner.docs[piece.doc.doc], owner.lexicon, owner.reader, scratch,
             )
         return new_reference(scratch)
     except BaseException as error:
