@@ -35,6 +35,7 @@ except ImportError:
     CrfTagger = None  # type: ignore[assignment, misc]
 
 TAGGER = "dynsel_tagger"
+CNN = "spaCy tok2vec+tagger"
 SPACY_STEPS = 3000
 INFINITY = float("inf")
 
@@ -116,30 +117,37 @@ def measure_accuracy(
     return table
 
 
+def pipe_runner(nlp: Language, docs: list[Doc]) -> Callable[[], None]:
+    def run() -> None:
+        stream: Any = docs
+        for _, component in nlp.pipeline:
+            stream = component.pipe(stream, batch_size=256)
+        consume(stream)
+
+    return run
+
+
 def measure_speed(
-    ours: Language, cnn: Language, crf: Any, sentences: list[Any], rounds: int
+    ours: Language, cnn: Language | None, crf: Any, sentences: list[Any], rounds: int
 ) -> dict[str, Any]:
     """Tokens a second on Docs in memory, and the tokenizer on their text."""
     tagger = ours.get_pipe(TAGGER)
     docs = [bare(doc) for doc in make_docs(ours.vocab, sentences)]
     part = docs[: max(1, len(docs) // 8)]
-    cnn_part = [bare(doc, cnn.vocab) for doc in part]
     texts = [doc.text for doc in docs]
     words = [[token.text for token in doc] for doc in part]
     tagger.cfg["overwrite"] = True
-
-    def run_cnn() -> None:
-        stream: Any = cnn_part
-        for _, component in cnn.pipeline:
-            stream = component.pipe(stream, batch_size=256)
-        consume(stream)
 
     n_all, n_part = sum(map(len, docs)), sum(map(len, part))
     candidates: dict[str, tuple[Callable[[], Any], int]] = {
         "dynsel": (lambda: consume(tagger.pipe(docs, batch_size=1000)), n_all),
         "spaCy tokenizer": (lambda: consume(map(ours.tokenizer, texts)), n_all),
-        "spaCy tok2vec+tagger": (run_cnn, n_part),
     }
+    if cnn is not None:
+        candidates[CNN] = (
+            pipe_runner(cnn, [bare(doc, cnn.vocab) for doc in part]),
+            n_part,
+        )
     if crf is not None:
         candidates["CRFsuite"] = (
             lambda: [crf.tag(sentence) for sentence in words],
@@ -333,35 +341,38 @@ def main() -> None:
     parser.add_argument("--column", default="xpos", choices=["xpos", "upos"])
     parser.add_argument("--lang", default="en")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--skip-spacy", action="store_true", help="leave out spaCy")
     parser.add_argument("--config", type=Path, default=CONFIGS / "tagger.cfg")
     args = parser.parse_args()
 
     folder = data_folder() / args.corpus
-    paths = write_docbins(args.corpus, args.column, CACHE)
-    overrides = {"nlp.lang": args.lang}
-    path, ours_usage = train("dynsel_tagger", args.config, paths, overrides)
-    cnn_config = spacy_config(args.lang, ["tagger"], SPACY_STEPS)
-    cnn_path, cnn_usage = train("spacy_tagger", cnn_config, paths, {})
-    ours, cnn = spacy.load(path), spacy.load(cnn_path)
-    training = {
-        "dynsel": {
-            **ours_usage,
-            "spacy_needs": cnn_usage["cpu_seconds"] / ours_usage["cpu_seconds"],
-        },
-        "spaCy tok2vec+tagger": cnn_usage,
-    }
+    sentences = write_docbins(args.corpus, args.column, CACHE)
+    documents = write_docbins(args.corpus, args.column, CACHE, whole_documents=True)
+    # Ours takes sentences out of documents by itself; the peers do better on sentences.
+    path, usage = train(TAGGER, args.config, documents, {"nlp.lang": args.lang})
+    ours = spacy.load(path)
+    training: dict[str, dict[str, float]] = {"dynsel": usage}
+    cnn = None
+    if not args.skip_spacy:
+        cnn_config = spacy_config(args.lang, ["tagger"], SPACY_STEPS)
+        cnn_path, cnn_usage = train("spacy_tagger", cnn_config, sentences, {})
+        cnn = spacy.load(cnn_path)
+        training[CNN] = cnn_usage
+        usage["spacy_needs"] = cnn_usage["cpu_seconds"] / usage["cpu_seconds"]
     crf = None
     if CrfTagger is None:
         msg.warn("CRFsuite is left out: pip install 'spacy-dynsel[benchmark]'")
     else:
-        crf_path, training["CRFsuite"] = train_crf(paths["train"])
+        crf_path, training["CRFsuite"] = train_crf(sentences["train"])
         crf = CrfTagger(crf_path)
 
     splits = {
         split: list(read_conllu(folder / f"{split}.conllu", column=args.column))
         for split in ("train", "test")
     }
-    peers = {"spaCy tok2vec+tagger": pipe_predictor(cnn)}
+    peers = {}
+    if cnn is not None:
+        peers[CNN] = pipe_predictor(cnn)
     if crf is not None:
         peers["CRFsuite"] = lambda doc: crf.tag([token.text for token in doc])
     rounds = args.rounds
@@ -374,11 +385,12 @@ def main() -> None:
         ),
         "two threads": lambda: measure_threads(ours, splits["train"], rounds),
         "cold start": lambda: measure_cold(path, splits["train"], rounds),
-        "one short text at a time": lambda: measure_single_texts(
-            ours, cnn, splits["test"], rounds
-        ),
         "loading": lambda: measure_load(path, args.lang, rounds),
     }
+    if cnn is not None:
+        measurements["one short text at a time"] = lambda: measure_single_texts(
+            ours, cnn, splits["test"], rounds
+        )
     results = {}
     for title, measure in measurements.items():
         results[title] = measure()

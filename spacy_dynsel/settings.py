@@ -25,11 +25,12 @@ class LearnerSettings:
     delta (float): Added to the root of the summed squared gradients.
     l1 (float), l2 (float): The penalties of "rda".
     cutoff (int): How often a feature has to occur in the training data.
-    prune (float): Weights up to this size are left out when training is over. The
-        default is the size of the first step: what an error moved once and no other
-        confirmed. Cutoff and pruning are for corpora; small data are used as they are.
+    prune (float): Weights up to this many first steps are left out when training is
+        over; 1 means those that an error moved once and no other confirmed. Cutoff and
+        pruning are for corpora: small data are used as they are.
     predicted_history (float): How often the decisions after a token see its
         predicted label in place of the true one.
+    word_dropout (float): How often a word is treated as if it were unknown.
     copies (str): Which copies of the data to learn from: "sentences", "documents"
         or "both".
     seed (int): For the choices that are made at random.
@@ -37,14 +38,15 @@ class LearnerSettings:
 
     objective: str = "all_prefixes"
     optimizer: str = "adagrad"
-    margin: float | list[float] = 7.0
+    margin: float | list[float] = 6.5
     eta: float = 0.1
-    delta: float = 0.01
+    delta: float = 0.3
     l1: float = 0.0
     l2: float = 0.0
     cutoff: int = 1
-    prune: float = 0.1
+    prune: float = 1.0
     predicted_history: float = 1.0
+    word_dropout: float = 0.05
     copies: str = "both"
     seed: int = 0
 
@@ -67,6 +69,7 @@ class LearnerSettings:
             ("cutoff", 1, 1000),
             ("prune", 0.0, math.inf),
             ("predicted_history", 0.0, 1.0),
+            ("word_dropout", 0.0, 1.0),
             ("seed", 0, 2**32 - 1),
         ):
             value = getattr(self, name)
@@ -82,6 +85,11 @@ class LearnerSettings:
     def for_small_data(self) -> "LearnerSettings":
         """The same, with nothing left out for being rare."""
         return replace(self, cutoff=1, prune=0.0)
+
+    @property
+    def smallest_weight(self) -> float:
+        """The size up to which weights are pruned. Rounding must not save any."""
+        return 1.001 * self.prune * self.eta / (1 + self.delta)
 
     def stage_margins(self, n_stages: int) -> list[float]:
         """The margin at each checkpoint, the last one included."""
@@ -111,14 +119,15 @@ def check_margins(
 def make_learner_settings(
     objective: str = "all_prefixes",
     optimizer: str = "adagrad",
-    margin: float | list[float] = 7.0,
+    margin: float | list[float] = 6.5,
     eta: float = 0.1,
-    delta: float = 0.01,
+    delta: float = 0.3,
     l1: float = 0.0,
     l2: float = 0.0,
     cutoff: int = 1,
-    prune: float = 0.1,
+    prune: float = 1.0,
     predicted_history: float = 1.0,
+    word_dropout: float = 0.05,
     copies: str = "both",
     seed: int = 0,
 ) -> LearnerSettings:
@@ -134,6 +143,7 @@ def make_learner_settings(
         cutoff=cutoff,
         prune=prune,
         predicted_history=predicted_history,
+        word_dropout=word_dropout,
         copies=copies,
         seed=seed,
     )

@@ -123,6 +123,7 @@ def test_weights_equal_the_reference(sentences, objective, optimizer):
         l2=l2,
         margin=0.7,
         predicted_history=0.0,
+        word_dropout=0.0,
         copies="sentences",
     )
     golds = [
@@ -197,9 +198,13 @@ def test_every_prefix_is_a_good_classifier():
 
 def test_full_objective_ignores_checkpoints():
     without = parse_templates(LEARNABLE.to_lines(), checkpoints=[])
-    options = LearnerSettings(margin=1.0, objective="full", predicted_history=0.0)
+    options = LearnerSettings(
+        margin=1.0, objective="full", predicted_history=0.0, word_dropout=0.0
+    )
     with_stage = train(options, LEARNABLE)
-    plain = train(LearnerSettings(margin=1.0, predicted_history=0.0), without)
+    plain = train(
+        LearnerSettings(margin=1.0, predicted_history=0.0, word_dropout=0.0), without
+    )
     for ours, theirs in zip(
         with_stage._learner.get_weights(), plain._learner.get_weights(), strict=True
     ):
@@ -209,7 +214,9 @@ def test_full_objective_ignores_checkpoints():
 def test_template_order_does_not_change_keys():
     """Weights belong to templates, whatever their rank: a full model is the same in
     any order of its templates."""
-    options = LearnerSettings(margin=1.0, objective="full", predicted_history=0.0)
+    options = LearnerSettings(
+        margin=1.0, objective="full", predicted_history=0.0, word_dropout=0.0
+    )
     reverse = parse_templates(["lower[-1]", "word lower[-1]", "word"])
     forward = parse_templates(["word", "word lower[-1]", "lower[-1]"])
     one = train(options, forward, n_epochs=1)._learner.get_weights()
@@ -253,7 +260,7 @@ def test_rare_features_get_no_weights():
 def test_weights_of_a_single_step_are_pruned():
     golds = random_corpus(1500)
     models = {}
-    for prune in (0.0, 0.1):
+    for prune in (0.0, 1.0):
         model = new_model(LearnerSettings(margin=1.0, prune=prune), LEARNABLE)
         labels = [f"L{i}" for i in range(5)]
         model.initialize(
@@ -263,11 +270,12 @@ def test_weights_of_a_single_step_are_pruned():
             model.update(golds[start : start + 20], drop=0.0)
         models[prune] = model
     sizes = {prune: len(model.scorer.slots) for prune, model in models.items()}
-    assert 0 < sizes[0.1] < sizes[0.0]
+    assert 0 < sizes[1.0] < sizes[0.0]
     smallest = np.abs(
-        unpack_weights(models[0.1].scorer.index, models[0.1].scorer.slots)[2]
+        unpack_weights(models[1.0].scorer.index, models[1.0].scorer.slots)[2]
     )
-    assert smallest.min() / models[0.1].scorer.scale > 0.09
+    first_step = models[1.0].settings.eta / (1 + models[1.0].settings.delta)
+    assert smallest.min() / models[1.0].scorer.scale > 0.9 * first_step
 
 
 def test_resumed_weights_are_those_of_the_file():
@@ -282,6 +290,29 @@ def test_resumed_weights_are_those_of_the_file():
     assert keys.tolist() == old[0].tolist()
     assert labels.tolist() == old[1].tolist()
     assert weights.tolist() == old[2].tolist()
+
+
+def test_word_dropout_hides_the_word_and_nothing_else():
+    golds = random_corpus(20)
+    templates = parse_templates(["word", "suffix2", "lower[-1] suffix2"])
+    labels = [f"L{i}" for i in range(5)]
+    keys = {}
+    for word_dropout in (0.0, 1.0):
+        options = LearnerSettings(margin=1.0, word_dropout=word_dropout)
+        model = new_model(options, templates)
+        model.initialize(
+            labels, NLP.vocab, lambda: golds, lang="en", count_features=False
+        )
+        model.update(golds, drop=0.0)
+        keys[word_dropout] = set(model._learner.get_weights()[0].tolist())
+    doc = golds[0].doc
+    word, suffix, _ = (
+        template_key(template, list(doc), 1, [0], TABLES)
+        for template in templates.templates
+    )
+    assert {word, suffix} <= keys[0.0]
+    assert suffix in keys[1.0]
+    assert word not in keys[1.0]
 
 
 def test_dropout_leaves_templates_out():

@@ -15,7 +15,7 @@ from libcpp.algorithm cimport fill
 
 import numpy as np
 
-from .program cimport TemplateC, get_key
+from .program cimport TemplateC, get_key, is_hidden
 
 cdef extern from "kernels.hpp" nogil:
     void DYNSEL_PREFETCH(const void* address)
@@ -190,6 +190,8 @@ cdef class Learner:
             DYNSEL_PREFETCH(&self.entries[self.keys[t] & mask])
         for t in range(program.n_templates):
             self.active[t] = NO_ROW
+            if is_hidden(&program.templates[t], context):
+                continue
             if drop == 0 or self.random() >= drop:
                 self.active[t] = self._claim_row(self.keys[t])
                 if self.active[t] != NO_ROW:

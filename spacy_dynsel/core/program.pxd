@@ -8,6 +8,11 @@ cdef enum:
     MAX_PLACES = 64
 
 
+cdef enum:
+    # The value of an atom that is not to be looked at, in training.
+    HIDDEN = 0xFFFFFFFF
+
+
 cdef struct LexemeRecC:
     # All that is known about one lexeme: a block of 16 bytes, the atoms' values by
     # column, and the fused rows of scores, each as wide as the scorer's rows.
@@ -55,6 +60,16 @@ cdef inline feat_t get_key(
     for i in range(template.n_atoms):
         state = mix(state, get_atom(&template.atoms[i], context))
     return finish(state)
+
+
+cdef inline bint is_hidden(
+    const TemplateC* template, const ContextC* context
+) noexcept nogil:
+    cdef int i
+    for i in range(template.n_atoms):
+        if get_atom(&template.atoms[i], context) == HIDDEN:
+            return True
+    return False
 
 
 cdef class Program:

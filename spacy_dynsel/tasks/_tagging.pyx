@@ -6,6 +6,7 @@ token, so that a context is just an address into them.
 """
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -21,8 +22,8 @@ from ..bridge cimport (
     split_docs,
 )
 from ..core.learner cimport CORRECT, WRONG, Learner, StepC
-from ..core.lexicon cimport Arena, Lexicon, LexiconC, look_up
-from ..core.program cimport ContextC, LexemeRecC, get_key
+from ..core.lexicon cimport UNKNOWN, Arena, Lexicon, LexiconC, look_up
+from ..core.program cimport HIDDEN, ContextC, LexemeRecC, get_key
 from ..core.scorer cimport (
     DecisionC,
     Scorer,
@@ -358,6 +359,8 @@ cdef class TrainingBatch:
     """
     cdef vector[LexemeRecC*] records
     cdef Arena scratch
+    cdef vector[int] word_columns
+    cdef vector[int] class_columns
     cdef const int32_t[::1] gold
     cdef const int64_t[:, ::1] ranges
     cdef Lexicon lexicon
@@ -376,6 +379,11 @@ cdef class TrainingBatch:
         self.ranges = ranges
         self.lexicon = lexicon
         self.scratch = Arena()
+        for i, column in enumerate(reader.columns):
+            if column in ("word", "lower", "norm"):
+                self.word_columns.push_back(i)
+            elif column == "class":
+                self.class_columns.push_back(i)
         self.records.resize(split_docs(docs, sequences))
         for i in range(<int>sequences.size()):
             records = self.records.data() + sequences[i].offset
@@ -419,13 +427,45 @@ cdef class TrainingBatch:
                     learner.count(&context)
                     tags[i + REACH_C] = max(self.gold[start + i], -1) + 1
 
-    def update(self, Learner learner not None, float drop, float predicted_history) -> float:
+    cdef void _hide_words(
+        self,
+        Learner learner,
+        float word_dropout,
+        vector[LexemeRecC*]& records,
+        vector[uint64_t]& hidden,
+    ) noexcept nogil:
+        """Replace some records by copies that do not tell which word it is."""
+        cdef size_t size = sizeof(LexemeRecC) + self.lexicon.n_columns * sizeof(atom_t)
+        cdef size_t stride = (size + sizeof(uint64_t) - 1) // sizeof(uint64_t)
+        cdef LexemeRecC* copy
+        cdef size_t i
+        cdef int column
+        hidden.resize(records.size() * stride)
+        for i in range(REACH_C, records.size() - REACH_C):
+            if learner.random() < word_dropout:
+                copy = <LexemeRecC*>(hidden.data() + i * stride)
+                memcpy(copy, records[i], size)
+                for column in self.word_columns:
+                    copy.atoms[column] = HIDDEN
+                for column in self.class_columns:
+                    copy.atoms[column] = UNKNOWN
+                records[i] = copy
+
+    def update(
+        self,
+        Learner learner not None,
+        float drop,
+        float word_dropout,
+        float predicted_history,
+    ) -> float:
         """Learn. RETURNS: The summed loss.
 
         drop (float): The probability with which a template is left out.
+        word_dropout (float): The probability with which a word is treated as unknown.
         predicted_history (float): How often later decisions see the predicted label
             in place of the true one.
         """
+        cdef vector[uint64_t] hidden
         cdef vector[LexemeRecC*] records
         cdef vector[atom_t] tags
         cdef vector[uint8_t] one_correct
@@ -441,6 +481,8 @@ cdef class TrainingBatch:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
                 self._lay_out(start, self.ranges[r, 1], records, tags)
+                if word_dropout:
+                    self._hide_words(learner, word_dropout, records, hidden)
                 for i in range(self.ranges[r, 1] - start):
                     context.lexemes = records.data() + i
                     context.dynamic = tags.data() + i

@@ -123,7 +123,10 @@ class TaggingModel(LinearModel):
             self._resume()
         ranges = _training_ranges(batch, self.settings.copies)
         loss = self._training_batch(batch, ranges).update(
-            self._learner, drop, self.settings.predicted_history
+            self._learner,
+            drop,
+            self.settings.word_dropout,
+            self.settings.predicted_history,
         )
         self._scorer = None
         return float(loss)
