@@ -26,8 +26,8 @@ class LearnerSettings:
     l1 (float), l2 (float): The penalties of "rda".
     cutoff (int): How often a feature has to occur in the training data.
     prune (float): Weights up to this many first steps are left out when training is
-        over; 1 means those that an error moved once and no other confirmed. Cutoff and
-        pruning are for corpora: small data are used as they are.
+        over; 1 means those that an error moved once and no other confirmed. Cutoff,
+        pruning and word dropout are for corpora: small data are used as they are.
     predicted_history (float): How often the decisions after a token see its
         predicted label in place of the true one.
     word_dropout (float): How often a word is treated as if it were unknown.
@@ -83,8 +83,8 @@ class LearnerSettings:
             raise ValueError(Errors.DS023)
 
     def for_small_data(self) -> "LearnerSettings":
-        """The same, with nothing left out for being rare."""
-        return replace(self, cutoff=1, prune=0.0)
+        """The same, with nothing left out for being rare or by chance."""
+        return replace(self, cutoff=1, prune=0.0, word_dropout=0.0)
 
     @property
     def smallest_weight(self) -> float:

@@ -293,7 +293,7 @@ def test_resumed_weights_are_those_of_the_file():
 
 
 def test_word_dropout_hides_the_word_and_nothing_else():
-    golds = random_corpus(20)
+    golds = random_corpus(1500)
     templates = parse_templates(["word", "suffix2", "lower[-1] suffix2"])
     labels = [f"L{i}" for i in range(5)]
     keys = {}

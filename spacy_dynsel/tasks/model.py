@@ -96,7 +96,7 @@ class LinearModel(ABC):
         used = {atom.column for spec in templates.templates for atom in spec.atoms}
         lexical = sorted((used | set(needed)) & set(LEXICAL_COLUMNS))
         self._program = Program(templates, lexical, dynamic, all_places)
-        self._smallest_weight = settings.smallest_weight
+        self._used_settings = settings
         # These are there once the model is initialized, the learner and its lexicon
         # once it is trained.
         self._reader: Any = None
@@ -125,7 +125,7 @@ class LinearModel(ABC):
             keys, labels, values = self._get_weights()
             scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
             weights = quantize(values, scale)
-            weights[np.abs(values) <= self._smallest_weight] = 0
+            weights[np.abs(values) <= self._used_settings.smallest_weight] = 0
             index, slots = pack_weights(keys, labels, weights, self.n_outputs)
             self._scorer = self._make_scorer(index, slots, scale)
             self._lexicon = None
@@ -246,7 +246,7 @@ class LinearModel(ABC):
         return LexemeReader(self._program.lexical, *classes, *clusters)
 
     def _new_learner(self, settings: LearnerSettings) -> None:
-        self._smallest_weight = settings.smallest_weight
+        self._used_settings = settings
         self._learner = Learner(self._program, self.n_outputs, settings)
         self._training_lexicon = Lexicon(
             len(self._program.lexical), [], TRAINING_LEXEMES

@@ -125,8 +125,8 @@ class TaggingModel(LinearModel):
         loss = self._training_batch(batch, ranges).update(
             self._learner,
             drop,
-            self.settings.word_dropout,
-            self.settings.predicted_history,
+            self._used_settings.word_dropout,
+            self._used_settings.predicted_history,
         )
         self._scorer = None
         return float(loss)
