@@ -13,6 +13,7 @@ MOD_NAMES = [
     "spacy_dynsel.core.lexicon",
     "spacy_dynsel.core.program",
     "spacy_dynsel.core.scorer",
+    "spacy_dynsel.tasks._bilou",
     "spacy_dynsel.tasks._tagging",
 ]
 

@@ -116,6 +116,30 @@ class Errors(metaclass=ErrorsWithCodes):
         "The training data has the tag '{tag}', which is not among the {n_labels} "
         "labels of component '{name}'. Give all labels to initialize."
     )
+    # Entity recognition
+    DS100 = (
+        "The model file was trained to read sentences '{found}', but the config says "
+        "direction = '{expected}'. Restore the direction in the config or train anew."
+    )
+    DS101 = (
+        "The training data for component '{name}' contradicts itself: the tokens "
+        "{start} to {end} are an entity '{label}' in doc.ents, and not one in "
+        "doc.spans['{key}']. Remove one of them."
+    )
+    DS102 = (
+        "The entity label '{label}' starts with '!', an old way to mark what is not an "
+        "entity. Put such spans into doc.spans under a key of your choice and set "
+        "incorrect_spans_key to it for component '{name}'."
+    )
+    DS103 = (
+        "The stored predictions do not fit the documents given to set_annotations: "
+        "{n_predictions} actions for {n_tokens} tokens, or actions that do not exist."
+    )
+    DS104 = (
+        "The labels given to component '{name}' can't be read: {labels!r}. Give a list "
+        "of entity labels, or what 'spacy init labels' writes."
+    )
+    DS105 = "There is no component '{name}' in the pipeline whose o_bias could be tuned."
     # Build and environment
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "

@@ -106,6 +106,7 @@ cdef class Scorer:
     scale (float): The integer that stands for a weight of 1.
     cardinalities (dict): How many values a column can have, for those columns whose
         values are small numbers.
+    bias (dict): Integers that are added to the scores of some labels.
     """
 
     def __init__(
@@ -116,9 +117,11 @@ cdef class Scorer:
         slots,
         float scale,
         dict cardinalities,
+        dict bias=None,
     ):
         cdef const uint32_t[::1] narrow
         cdef const uint64_t[::1] wide
+        cdef score_t[::1] bias_view
         self.program = program
         self.index = np.asarray(index)
         # At least one element, so that there is an address.
@@ -140,6 +143,14 @@ cdef class Scorer:
             wide = self.slots
             self.c.wide = &wide[0]
         self.c.shift = 32 - ((index.shape[0] - 1).bit_length() - 1)
+        self.c.bias = NULL
+        self.bias = None
+        if bias and any(bias.values()):
+            self.bias = np.zeros(self.c.width, dtype="int16")
+            for label, value in bias.items():
+                self.bias[label] = value
+            bias_view = self.bias
+            self.c.bias = &bias_view[0]
         self._compile()
         self.slots = slots
 
@@ -341,6 +352,9 @@ cdef DecisionC decide(
         n_rows = 0
         if s:
             rows[0] = scores
+            n_rows = 1
+        elif scorer.bias != NULL:
+            rows[0] = scorer.bias
             n_rows = 1
         for i in range(stage.first_fused, stage.end_fused):
             rows[n_rows] = (

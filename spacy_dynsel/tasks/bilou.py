@@ -1,0 +1,495 @@
+"""Entity recognition: all that a recognizer learns, uses and stores, apart from
+spaCy's contract."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, read_sent_starts
+from ..core.learner import Learner
+from ..core.scorer import MAX_LABELS, Scorer, pack_weights, unpack_weights
+from ..errors import Errors
+from ..settings import LearnerSettings
+from ..templates import Templates
+from ._bilou import (
+    COLUMNS,
+    MISSING,
+    N_CASE_SETS,
+    NAMED_PLACES,
+    REACH,
+    EntityBatch,
+    Explaining,
+    Guessing,
+    Task,
+    TrainingBatch,
+    predict,
+)
+from .model import (
+    MIN_TOKENS_FOR_CUTOFF,
+    N_RESERVED,
+    Explanation,
+    LinearModel,
+    minibatch,
+    require,
+)
+
+__all__ = [
+    "KEEP",
+    "MISSING",
+    "PLACES",
+    "EntityBatch",
+    "EntityExplanation",
+    "EntityModel",
+    "Explanations",
+    "GoldEntities",
+    "action_names",
+]
+
+TASK = "entities"
+DIRECTIONS = ("ltr", "rtl")
+OFFSETS = [str(offset) for offset in range(-REACH, REACH + 1)]
+ALL_PLACES = [*OFFSETS, *NAMED_PLACES]
+# Where each column of a template may be read. How a word was labelled is known for the
+# words that were read and the next one.
+PLACES: dict[str, Sequence[str]] = {
+    **{column: ALL_PLACES for column in LEXICAL_COLUMNS},
+    "action": OFFSETS[:REACH],
+    "tag": OFFSETS,
+    "seen": OFFSETS[: REACH + 2],
+    "seen_last": OFFSETS[: REACH + 2],
+    "seen_shares": OFFSETS[: REACH + 2],
+    "cases": OFFSETS,
+}
+ROUND = 64
+# The atoms that need to know the other occurrences of a word.
+REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
+MAX_BIAS = 32.0
+
+
+class GoldEntities(NamedTuple):
+    """A doc with what is known about its entities.
+
+    doc (Doc): The doc.
+    actions (array): For each token its action or MISSING.
+    sent_starts (array): For each token whether a sentence starts there.
+    negatives (list): Spans that are no entities: start, end and index of the label.
+    """
+
+    doc: Doc
+    actions: np.ndarray
+    sent_starts: np.ndarray
+    negatives: list[tuple[int, int, int]]
+
+
+class EntityExplanation(NamedTuple):
+    """How sure an entity is.
+
+    start (int): Its first token.
+    end (int): The token after its last.
+    label (str): Its label.
+    weakest_lead (float): The smallest lead among the decisions that made it; infinite
+        for an entity that was set before.
+    """
+
+    start: int
+    end: int
+    label: str
+    weakest_lead: float
+
+
+class Explanations(list[Explanation]):
+    """An explanation for each token, and one for each entity.
+
+    entities (list[EntityExplanation]): The entities.
+    """
+
+    entities: list[EntityExplanation]
+
+
+def action_names(labels: Sequence[str]) -> list[str]:
+    """The actions, by their index."""
+    return ["O", *(f"{kind}-{label}" for label in labels for kind in "BILU")]
+
+
+class EntityModel(LinearModel):
+    """An entity recognizer's templates, weights and clusters.
+
+    templates (Templates): The templates, with checkpoints.
+    settings (LearnerSettings): How to learn.
+    direction (str): How sentences are read, "ltr" or "rtl".
+    seeds (int): The number of learners whose weights are averaged.
+    """
+
+    task = TASK
+    min_labels = 0
+
+    def __init__(
+        self,
+        templates: Templates,
+        settings: LearnerSettings,
+        *,
+        direction: str,
+        seeds: int,
+    ) -> None:
+        if direction not in DIRECTIONS:
+            raise ValueError(
+                Errors.DS021.format(
+                    name="direction", value=direction, known=", ".join(DIRECTIONS)
+                )
+            )
+        if not 1 <= seeds <= 100:
+            raise ValueError(
+                Errors.DS022.format(name="seeds", value=seeds, range="between 1 and 100")
+            )
+        super().__init__(
+            templates,
+            settings,
+            places=PLACES,
+            dynamic=list(COLUMNS),
+            all_places=ALL_PLACES,
+            needed=("lower", "case"),
+        )
+        self.direction = direction
+        self.seeds = seeds
+        self._bias = 0.0
+        self._learners: list[Learner] = []
+        self._types = np.zeros(0, dtype="uint64")
+        self._remembers = any(
+            atom.column in REMEMBERING or atom.place in NAMED_PLACES
+            for spec in templates.templates
+            for atom in spec.atoms
+        )
+
+    @property
+    def n_outputs(self) -> int:
+        return self._count_outputs(self.labels)
+
+    @property
+    def bias(self) -> float:
+        """What is added to the score of O."""
+        return self._bias
+
+    @bias.setter
+    def bias(self, bias: float) -> None:
+        if bias == self._bias:
+            return
+        self._bias = bias
+        if self._scorer is not None:
+            old = self._scorer
+            self._scorer = self._make_scorer(old.index, old.slots, old.scale)
+            self._lexicon = None
+
+    def set_types(self, types: np.ndarray) -> None:
+        """Say which string IDs the labels have, so that entities that are set before
+        can be recognized."""
+        self._types = np.asarray(types, dtype="uint64")
+
+    def initialize(
+        self,
+        labels: list[str],
+        vocab: Vocab,
+        get_examples: Callable[[], Iterable[GoldEntities]],
+        *,
+        lang: str,
+        count_features: bool,
+    ) -> None:
+        """Prepare for training; see TaggingModel.initialize."""
+        self._check_labels(labels)
+        self.labels = list(labels)
+        nothing = (np.zeros(0, dtype="uint64"), np.zeros(0, dtype="uint32"))
+        self._reader = self._make_reader(nothing, self._load_clusters(vocab, lang))
+        self._scorer = None
+        n_tokens = sum(len(gold.doc) for gold in get_examples())
+        if n_tokens < MIN_TOKENS_FOR_CUTOFF:
+            self._new_learner(self.settings.for_small_data())
+            return
+        self._new_learner(self.settings)
+        if count_features and self.settings.cutoff > 1:
+            for batch in minibatch(get_examples(), ROUND):
+                training = self._training_batch(batch, None)
+                for learner in self._learners:
+                    training.count(learner)
+            for learner in self._learners:
+                learner.reject_rare()
+
+    def add_label(self, label: str) -> None:
+        """Add a label, at any time. What was learned stays as it is."""
+        labels = [*self.labels, label]
+        self._check_labels(labels)
+        scorer = self._scorer
+        self.labels = labels
+        for learner in self._learners:
+            learner.resize(self.n_outputs)
+        if scorer is not None:
+            # The form of the slots depends on the number of labels.
+            weights = unpack_weights(scorer.index, scorer.slots)
+            index, slots = pack_weights(*weights, self.n_outputs)
+            self._scorer = self._make_scorer(index, slots, scorer.scale)
+            self._lexicon = None
+
+    def update(self, batch: list[GoldEntities], *, drop: float) -> float:
+        """Learn from some docs. RETURNS (float): The loss."""
+        if not self._learners:
+            self._resume()
+        loss = 0.0
+        for starts in self._training_starts(batch):
+            training = self._training_batch(batch, starts)
+            for learner in self._learners:
+                loss += training.update(
+                    learner, drop, self.settings.predicted_history
+                ) / len(self._learners)
+        self._scorer = None
+        return float(loss)
+
+    def predict(
+        self,
+        docs: list[Doc],
+        margin: float | list[float],
+        n_threads: int,
+        *,
+        keep_entities: bool = True,
+    ) -> EntityBatch:
+        """Predict the actions of docs.
+
+        keep_entities (bool): Whether entities that are set stay as they are, and
+            blocked tokens blocked.
+        """
+        scorer = self.scorer
+        return predict(
+            docs,
+            self._make_task(keep_entities=keep_entities),
+            self.lexicon,
+            self._reader,
+            scorer,
+            scorer.margins(margin),
+            n_threads,
+        )
+
+    def predict_in_training(self, docs: list[Doc]) -> EntityBatch:
+        if not self._learners:
+            return self.predict(docs, math.inf, 1)
+        guessing = Guessing(
+            docs,
+            None,
+            self._make_task(keep_entities=True),
+            self._training_lexicon,
+            self._reader,
+        )
+        actions = guessing.guess(self._learners[0])
+        ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
+        return EntityBatch(actions, ends, np.zeros(self.n_stages, dtype="uint64"))
+
+    def count_stages(
+        self, docs: list[Doc], margin: float | list[float], n_threads: int
+    ) -> np.ndarray:
+        return self.predict(docs, margin, n_threads, keep_entities=False).stage_counts
+
+    def explain(
+        self, doc: Doc, margin: float | list[float], *, keep_entities: bool
+    ) -> Explanations:
+        """Say for each token how its action was found, and for each entity how sure
+        it is."""
+        scorer = self.scorer
+        lexicon = self.lexicon
+        batch = self.predict([doc], margin, 1, keep_entities=keep_entities)
+        actions = batch[0]
+        task = self._make_task(keep_entities=keep_entities)
+        explaining = Explaining([doc], None, task, lexicon, self._reader)
+        parts, valid, read = explaining.explain(scorer, actions)
+        margins = [*scorer.margins(margin), 0]
+        names = [str(template) for template in self.templates.templates]
+        outputs = action_names(self.labels)
+        if self.direction == "rtl":
+            # They are read as B and L of the reading, and shown as those of the text.
+            outputs = ["O", *(f"{kind}-{x}" for x in self.labels for kind in "LIBU")]
+        explanations = Explanations()
+        for i, action in enumerate(actions.tolist()):
+            if action == KEEP:
+                label = outputs[int(read[i])]
+                explanations.append(Explanation(label, math.inf, "", 0, 0, {}))
+            else:
+                explanations.append(
+                    self._explain(
+                        parts[i], int(read[i]), margins, names, outputs, valid[i]
+                    )
+                )
+        explanations.entities = self._explain_entities(doc, actions, explanations)
+        return explanations
+
+    def _explain_entities(
+        self, doc: Doc, actions: np.ndarray, explanations: list[Explanation]
+    ) -> list[EntityExplanation]:
+        entities = [
+            EntityExplanation(ent.start, ent.end, ent.label_, math.inf)
+            for ent in doc.ents
+            if (actions[ent.start : ent.end] == KEEP).all()
+        ]
+        start = 0
+        for i, action in enumerate(actions.tolist()):
+            if action in (0, KEEP):
+                continue
+            kind = (action - 1) % 4
+            if kind in (0, 3):
+                start = i
+            if kind in (2, 3):
+                leads = [why.lead for why in explanations[start : i + 1]]
+                label = self.labels[(action - 1) // 4]
+                entities.append(EntityExplanation(start, i + 1, label, min(leads)))
+        return sorted(entities)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled weights only: caches start empty and training resumes from them.
+        state = (self.templates, self.settings, self.direction, self.seeds, self._bias)
+        return (_restore, (*state, self._types, self.to_bytes()))
+
+    def _count_outputs(self, labels: list[str]) -> int:
+        return 1 + 4 * len(labels)
+
+    def _check_labels(self, labels: list[str]) -> None:
+        if self._count_outputs(labels) > MAX_LABELS:
+            most = (MAX_LABELS - 1) // 4
+            raise ValueError(
+                Errors.DS044.format(name=TASK, n_labels=len(labels), most=most)
+            )
+
+    def _cardinalities(self) -> dict[str, int]:
+        return {
+            "action": self.n_outputs + 1,
+            "seen": len(self.labels) + 2,
+            "seen_last": self.n_outputs + 1,
+            "cases": N_CASE_SETS,
+            "case": N_CASES + N_RESERVED,
+        }
+
+    def _make_scorer(
+        self, index: np.ndarray, slots: np.ndarray, scale: float
+    ) -> Scorer:
+        return Scorer(
+            self._program,
+            self.n_outputs,
+            index,
+            slots,
+            scale,
+            self._cardinalities(),
+            {0: int(np.rint(self._bias * scale))},
+        )
+
+    def _make_task(self, *, keep_entities: bool) -> Task:
+        types = np.zeros(len(self.labels), dtype="uint64")
+        types[: len(self._types)] = self._types[: len(types)]
+        return Task(
+            types,
+            self.direction == "rtl",
+            self._program.lexical,
+            self._remembers,
+            len(self._program.dynamic),
+            keep_entities,
+        )
+
+    def _extra_meta(self) -> dict[str, Any]:
+        return {"direction": self.direction}
+
+    def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        super()._check(meta, arrays)
+        if meta.get("direction") != self.direction:
+            require(meta.get("direction") in DIRECTIONS, "its direction is malformed")
+            raise ValueError(
+                Errors.DS100.format(found=meta["direction"], expected=self.direction)
+            )
+
+    def _load_extra(
+        self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> None:
+        super()._load_extra(meta, arrays)
+        self._learners = []
+
+    def _new_learner(self, settings: LearnerSettings) -> None:
+        super()._new_learner(settings)
+        self._learners = [
+            Learner(
+                self._program,
+                self.n_outputs,
+                replace(settings, seed=(settings.seed + i * 1000) % 2**32),
+            )
+            for i in range(self.seeds)
+        ]
+        self._learner = self._learners[0]
+
+    def _resume(self) -> None:
+        super()._resume()
+        # Copies would learn the same: one goes on from the average.
+        self._learners = [self._learner]
+
+    def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The mean of all learners' weights."""
+        parts = [learner.get_weights() for learner in self._learners]
+        if len(parts) == 1:
+            return parts[0]
+        ids = [keys.astype("uint64") << 32 | labels for keys, labels, _ in parts]
+        unique, inverse = np.unique(np.concatenate(ids), return_inverse=True)
+        values = np.concatenate([values for _, _, values in parts])
+        sums = np.bincount(inverse, weights=values, minlength=len(unique))
+        means = (sums / len(parts)).astype("float32")
+        return (
+            (unique >> 32).astype("uint32"),
+            (unique & 0xFFFFFFFF).astype("uint32"),
+            means,
+        )
+
+    def _training_starts(self, batch: list[GoldEntities]) -> list[np.ndarray | None]:
+        """The copies of the data to learn from: None for docs as they come, arrays for
+        docs that are divided into their gold sentences."""
+        copies = self.settings.copies
+        gold = np.concatenate([gold.sent_starts for gold in batch]).astype("uint8")
+        if copies == "documents":
+            return [None]
+        if copies == "sentences":
+            return [gold]
+        own = np.concatenate([_own_starts(gold.doc) for gold in batch])
+        return [gold] if (own == gold).all() else [gold, None]
+
+    def _training_batch(
+        self, batch: list[GoldEntities], starts: np.ndarray | None
+    ) -> TrainingBatch:
+        negatives = []
+        offset = 0
+        for gold in batch:
+            for start, end, label in gold.negatives:
+                negatives.append((start + offset, end + offset, label))
+            offset += len(gold.doc)
+        return TrainingBatch(
+            [gold.doc for gold in batch],
+            starts,
+            self._make_task(keep_entities=False),
+            self._training_lexicon,
+            self._reader,
+            np.concatenate([gold.actions for gold in batch], dtype="int32"),
+            np.array(negatives, dtype="int64").reshape(-1, 3),
+        )
+
+
+def _own_starts(doc: Doc) -> np.ndarray:
+    starts = (read_sent_starts(doc) == 1).astype("uint8")
+    starts[:1] = 1
+    return starts
+
+
+def _restore(
+    templates: Templates,
+    settings: LearnerSettings,
+    direction: str,
+    seeds: int,
+    bias: float,
+    types: np.ndarray,
+    data: bytes,
+) -> EntityModel:
+    model = EntityModel(templates, settings, direction=direction, seeds=seeds)
+    model.from_bytes(data)
+    model.bias = bias
+    model.set_types(types)
+    return model
