@@ -261,12 +261,16 @@ cdef int get_case(
 ) noexcept nogil:
     """The pattern of capital letters."""
     cdef attr_t flags = lex.flags
+    cdef int n
     if flags & (<attr_t>1 << IS_SPACE):
         return SPACE
     if flags & (<attr_t>1 << IS_LOWER):
         return LOWER_CASE
     if flags & (<attr_t>1 << IS_UPPER):
-        return INITIAL if prefix_bytes(word, 1) >= word.n_bytes - 1 else UPPER_CASE
+        n = prefix_bytes(word, 1)
+        if n == word.n_bytes or (n + 1 == word.n_bytes and word.start[n] == b"."):
+            return INITIAL
+        return UPPER_CASE
     if flags & (<attr_t>1 << IS_TITLE):
         return TITLE_CASE
     if lex.orth != lex.lower:
