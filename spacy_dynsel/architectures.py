@@ -4,6 +4,7 @@ from typing import Literal
 
 from thinc.api import Model
 
+from .gazetteers import Gazetteers
 from .settings import LearnerSettings
 from .shim import wrap_engine
 from .tasks.bilou import EntityModel
@@ -40,6 +41,7 @@ def DynamicNER(  # noqa: N802
     learner: LearnerSettings,
     direction: Literal["ltr", "rtl"],
     seeds: int,
+    gazetteers: Gazetteers | None = None,
 ) -> Model:
     """A linear entity recognizer with early exit.
 
@@ -50,6 +52,9 @@ def DynamicNER(  # noqa: N802
         development data.
     seeds (int): How many learners to train at the same time, with different random
         choices; their weights are averaged, so that only training takes longer.
+    gazetteers (Gazetteers): Lists of names, see spacy_dynsel.gazetteers.v1.
     """
-    engine = EntityModel(templates, learner, direction=direction, seeds=seeds)
+    engine = EntityModel(
+        templates, learner, direction=direction, seeds=seeds, gazetteers=gazetteers
+    )
     return wrap_engine("dynsel_ner", engine)

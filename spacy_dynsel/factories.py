@@ -77,6 +77,7 @@ DEFAULT_NER_MODEL = Config().from_str(
     @architectures = "spacy_dynsel.DynamicNER.v1"
     direction = "ltr"
     seeds = 1
+    gazetteers = null
 
     [model.templates]
     @misc = "spacy_dynsel.templates.v1"
@@ -84,7 +85,7 @@ DEFAULT_NER_MODEL = Config().from_str(
 
     [model.learner]
     @misc = "spacy_dynsel.learner.v1"
-    margin = 6.0
+    margin = 8.0
     predicted_history = 0.5
     """
 )["model"]

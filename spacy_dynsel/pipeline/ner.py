@@ -191,6 +191,7 @@ class DynselNER(DynselComponent):
             lambda: (self._get_gold(example) for example in get_examples()),
             lang=self.vocab.lang if nlp is None else nlp.lang,
             count_features=is_complete(nlp),
+            tokenizer=None if nlp is None else nlp.tokenizer,
         )
         self._sync_labels()
 

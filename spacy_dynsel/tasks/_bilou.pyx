@@ -30,6 +30,7 @@ from ..bridge cimport (
     make_records,
     read_tokens,
 )
+from ..core.gazetteer cimport Gazetteer, GazetteerC, match_lists
 from ..core.hashing cimport fold, mix
 from ..core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ..core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
@@ -74,6 +75,8 @@ cdef enum:
     SEEN_LAST
     SEEN_SHARES
     CASES
+    LISTS
+    # Here start the columns of the single lists.
     N_COLUMNS
 
 cdef enum:
@@ -87,7 +90,7 @@ cdef enum:
     IS_FIXED = 32
 
 REACH = REACH_C
-COLUMNS = ["action", "tag", "seen", "seen_last", "seen_shares", "cases"]
+COLUMNS = ["action", "tag", "seen", "seen_last", "seen_shares", "cases", "lists"]
 NAMED_PLACES = ["before-1", "before+1", "after-1", "after+1"]
 N_CASE_SETS = 17
 MISSING = -1
@@ -102,6 +105,7 @@ cdef struct TaskC:
     int lower_column
     int case_column
     const uint64_t* types    # [n_types] their string IDs
+    const GazetteerC* gazetteer    # or NULL
 
 
 cdef struct SlotC:
@@ -131,6 +135,8 @@ cdef cppclass Scratch:
     vector[atom_t] dynamic            # by position, [n_dynamic] each
     vector[int] positions             # by step
     vector[int] token_of              # by step
+    vector[int] position_of           # by token
+    vector[uint8_t] codes             # by token, [n_lists] each
     vector[uint8_t] flags             # by step
     vector[int] actions               # by step; before its decision, that of fixed ones
     vector[int] words                 # by step, into stats
@@ -180,9 +186,11 @@ cdef class Task:
     remembers (bool): Whether templates look at other occurrences of a word.
     n_dynamic (int): The number of columns that the task writes.
     keeps (bool): Whether entities that are set stay, and blocked tokens blocked.
+    gazetteer (Gazetteer): Lists of names, if there are any.
     """
     cdef TaskC c
     cdef object types
+    cdef Gazetteer gazetteer
 
     def __init__(
         self,
@@ -192,6 +200,7 @@ cdef class Task:
         bint remembers,
         int n_dynamic,
         bint keeps,
+        Gazetteer gazetteer,
     ):
         # At least one element, so that there is an address.
         self.types = np.zeros(max(1, len(types)), dtype="uint64")
@@ -203,6 +212,10 @@ cdef class Task:
         self.c.backwards = backwards
         self.c.remembers = remembers
         self.c.keeps = keeps
+        self.gazetteer = gazetteer
+        self.c.gazetteer = NULL
+        if gazetteer is not None:
+            self.c.gazetteer = &gazetteer.c
         self.c.lower_column = lexical.index("lower")
         self.c.case_column = lexical.index("case")
 
@@ -266,6 +279,7 @@ cdef void arrange(
             n_sentences += 1
     s.positions.resize(n)
     s.token_of.resize(n)
+    s.position_of.resize(n)
     s.flags.resize(n)
     s.actions.resize(n)
     s.words.resize(n)
@@ -291,6 +305,7 @@ cdef void arrange(
             s.records[position] = s.token_records[token]
             s.positions[step] = position
             s.token_of[step] = token
+            s.position_of[token] = position
             s.flags[step] = 0
             if s.tokens[token].is_space:
                 s.flags[step] |= IS_SPACE
@@ -323,6 +338,39 @@ cdef void arrange(
             elif not (task.backwards and s.flags[i] & IS_SPACE):
                 closed = False
         start = end
+
+
+cdef void look_up_lists(const TaskC* task, Scratch* s) noexcept nogil:
+    """Fill the columns of the gazetteers, sentence by sentence."""
+    cdef int n = <int>s.tokens.size()
+    cdef int n_lists = task.gazetteer.n_lists
+    cdef int start = 0
+    cdef int end, i, number, kind
+    cdef atom_t* columns
+    cdef uint8_t code
+    cdef uint64_t state
+    s.codes.assign(<size_t>n * n_lists, 0)
+    for end in range(1, n + 1):
+        if end == n or s.tokens[end].starts:
+            match_lists(
+                task.gazetteer, s.token_records.data() + start, end - start,
+                s.codes.data() + <size_t>start * n_lists,
+            )
+            start = end
+    for i in range(n):
+        columns = s.dynamic.data() + s.position_of[i] * task.n_dynamic
+        state = 0
+        for number in range(n_lists):
+            code = s.codes[<size_t>i * n_lists + number]
+            if not code:
+                continue
+            if task.backwards:
+                kind = (code - 1) // 2
+                code = <uint8_t>(1 + 2 * (mirror(1 + kind) - 1) + (code - 1) % 2)
+            columns[N_COLUMNS + number] = code
+            state = mix(state, <uint64_t>(number * 16 + code))
+        if state:
+            columns[LISTS] = fold(state)
 
 
 cdef void gather_words(const TaskC* task, Scratch* s) noexcept nogil:
@@ -687,6 +735,8 @@ cdef bint read_doc(
     arrange(job.task, s, job.before_start, job.after_end)
     if job.task.remembers:
         gather_words(job.task, s)
+    if job.task.gazetteer != NULL:
+        look_up_lists(job.task, s)
     for step in range(n):
         if step + AHEAD < n:
             prefetch_rows(job.scorer, s.records[s.positions[step + AHEAD]])
@@ -800,6 +850,8 @@ cdef class Readings:
         arrange(&self.task.c, s, self.lexicon.before_start, self.lexicon.after_end)
         if self.task.c.remembers:
             gather_words(&self.task.c, s)
+        if self.task.c.gazetteer != NULL:
+            look_up_lists(&self.task.c, s)
 
 
 cdef class TrainingBatch(Readings):

@@ -11,11 +11,14 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, read_sent_starts
+from ..core.checksum import checksum
+from ..core.gazetteer import N_CODES, Gazetteer
 from ..core.learner import Learner
 from ..core.scorer import MAX_LABELS, Scorer, pack_weights, unpack_weights
 from ..errors import Errors
+from ..gazetteers import ARRAYS, Gazetteers
 from ..settings import LearnerSettings
-from ..templates import Templates
+from ..templates import CHECKPOINT, Templates, parse_templates
 from ._bilou import (
     COLUMNS,
     MISSING,
@@ -64,6 +67,7 @@ PLACES: dict[str, Sequence[str]] = {
     "seen_last": OFFSETS[: REACH + 2],
     "seen_shares": OFFSETS[: REACH + 2],
     "cases": OFFSETS,
+    "lists": OFFSETS,
 }
 ROUND = 64
 # The atoms that need to know the other occurrences of a word.
@@ -116,6 +120,20 @@ def action_names(labels: Sequence[str]) -> list[str]:
     return ["O", *(f"{kind}-{label}" for label in labels for kind in "BILU")]
 
 
+def add_list_templates(templates: Templates, lists: list[str]) -> Templates:
+    """Add templates that look at gazetteers to the first stage of a list."""
+    if not lists:
+        return templates
+    lines = templates.to_lines()
+    added = [f"{column}[{place}]" for column in lists for place in (-1, 0, 1)]
+    added += ["lists", "lists case", "lists action[-1]"]
+    first = lines.index(CHECKPOINT) if CHECKPOINT in lines else len(lines)
+    return parse_templates(
+        [*lines[:first], *(line for line in added if line not in lines), *lines[first:]],
+        source=templates.source,
+    )
+
+
 class EntityModel(LinearModel):
     """An entity recognizer's templates, weights and clusters.
 
@@ -123,6 +141,8 @@ class EntityModel(LinearModel):
     settings (LearnerSettings): How to learn.
     direction (str): How sentences are read, "ltr" or "rtl".
     seeds (int): The number of learners whose weights are averaged.
+    gazetteers (Gazetteers): Lists of names. For each list, templates are added that
+        look at it.
     """
 
     task = TASK
@@ -135,6 +155,7 @@ class EntityModel(LinearModel):
         *,
         direction: str,
         seeds: int,
+        gazetteers: Gazetteers | None = None,
     ) -> None:
         if direction not in DIRECTIONS:
             raise ValueError(
@@ -146,14 +167,20 @@ class EntityModel(LinearModel):
             raise ValueError(
                 Errors.DS022.format(name="seeds", value=seeds, range="between 1 and 100")
             )
+        names = [] if gazetteers is None else gazetteers.names
+        lists = [f"list_{name}" for name in names]
         super().__init__(
-            templates,
+            add_list_templates(templates, lists),
             settings,
-            places=PLACES,
-            dynamic=list(COLUMNS),
+            places={**PLACES, **{column: OFFSETS for column in lists}},
+            dynamic=[*COLUMNS, *lists],
             all_places=ALL_PLACES,
-            needed=("lower", "case"),
+            needed=("lower", "case", "word") if lists else ("lower", "case"),
         )
+        self.gazetteers = gazetteers if lists else None
+        self._own_templates = templates
+        self._list_arrays: dict[str, np.ndarray] = {}
+        self._gazetteer: Gazetteer | None = None
         self.direction = direction
         self.seeds = seeds
         self._bias = 0.0
@@ -161,7 +188,7 @@ class EntityModel(LinearModel):
         self._types = np.zeros(0, dtype="uint64")
         self._remembers = any(
             atom.column in REMEMBERING or atom.place in NAMED_PLACES
-            for spec in templates.templates
+            for spec in self.templates.templates
             for atom in spec.atoms
         )
 
@@ -197,9 +224,15 @@ class EntityModel(LinearModel):
         *,
         lang: str,
         count_features: bool,
+        tokenizer: Callable[[str], Doc] | None = None,
     ) -> None:
-        """Prepare for training; see TaggingModel.initialize."""
+        """Prepare for training; see TaggingModel.initialize.
+
+        tokenizer (Callable): Divides the entries of gazetteers into words.
+        """
         self._check_labels(labels)
+        if self.gazetteers is not None:
+            self._set_lists(self.gazetteers.compile(tokenizer))
         self.labels = list(labels)
         nothing = (np.zeros(0, dtype="uint64"), np.zeros(0, dtype="uint32"))
         self._reader = self._make_reader(nothing, self._load_clusters(vocab, lang))
@@ -344,8 +377,11 @@ class EntityModel(LinearModel):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled weights only: caches start empty and training resumes from them.
-        state = (self.templates, self.settings, self.direction, self.seeds, self._bias)
-        return (_restore, (*state, self._types, self.to_bytes()))
+        state = (self._own_templates, self.settings, self.direction, self.seeds)
+        return (
+            _restore,
+            (*state, self.gazetteers, self._bias, self._types, self.to_bytes()),
+        )
 
     def _count_outputs(self, labels: list[str]) -> int:
         return 1 + 4 * len(labels)
@@ -364,6 +400,7 @@ class EntityModel(LinearModel):
             "seen_last": self.n_outputs + 1,
             "cases": N_CASE_SETS,
             "case": N_CASES + N_RESERVED,
+            **{column: N_CODES for column in self._program.dynamic[len(COLUMNS) :]},
         }
 
     def _make_scorer(
@@ -389,10 +426,29 @@ class EntityModel(LinearModel):
             self._remembers,
             len(self._program.dynamic),
             keep_entities,
+            self._gazetteer,
         )
 
+    def _set_lists(self, arrays: dict[str, np.ndarray]) -> None:
+        self._list_arrays = arrays
+        names = self._program.dynamic[len(COLUMNS) :]
+        self._gazetteer = Gazetteer(arrays, len(names), self._program.lexical)
+
+    def _list_checksum(self, arrays: dict[str, np.ndarray]) -> int:
+        return int(checksum(b"".join(arrays[name].tobytes() for name in ARRAYS)))
+
     def _extra_meta(self) -> dict[str, Any]:
-        return {"direction": self.direction}
+        meta: dict[str, Any] = {"direction": self.direction}
+        if self.gazetteers is not None:
+            meta["lists"] = self.gazetteers.names
+            meta["list_checksum"] = self._list_checksum(self._list_arrays)
+        return meta
+
+    def _tables(self) -> dict[str, np.ndarray]:
+        tables = super()._tables()
+        if self.gazetteers is not None and self.gazetteers.embed:
+            tables.update(self._list_arrays)
+        return tables
 
     def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         super()._check(meta, arrays)
@@ -402,9 +458,42 @@ class EntityModel(LinearModel):
                 Errors.DS100.format(found=meta["direction"], expected=self.direction)
             )
 
+        self._check_lists(meta, arrays)
+
+    def _check_lists(
+        self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> None:
+        names = [] if self.gazetteers is None else self.gazetteers.names
+        found = meta.get("lists", [])
+        if found != names:
+            raise ValueError(Errors.DS118.format(found=found, expected=names))
+        if self.gazetteers is None or not self.gazetteers.embed:
+            return
+        require(set(ARRAYS) <= set(arrays), "it lacks its gazetteers")
+        for kind in ("folded", "exact"):
+            keys, lists = arrays[f"{kind}_keys"], arrays[f"{kind}_lists"]
+            require(
+                keys.dtype == "uint64"
+                and lists.dtype == "uint32"
+                and len(keys) == len(lists)
+                and bool((keys[1:] > keys[:-1]).all())
+                and int(keys.min(initial=1)) > 0
+                and int(lists.max(initial=0)) < 1 << len(names),
+                "its gazetteers are malformed",
+            )
+
     def _load_extra(
         self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
     ) -> None:
+        if self.gazetteers is not None:
+            lists = {name: arrays[name] for name in ARRAYS if name in arrays}
+            if not self.gazetteers.embed:
+                # Words are divided by white space: no tokenizer is needed.
+                lists = self.gazetteers.compile()
+                if self._list_checksum(lists) != meta.get("list_checksum"):
+                    names = ", ".join(self.gazetteers.names)
+                    raise ValueError(Errors.DS119.format(names=names))
+            self._set_lists(lists)
         super()._load_extra(meta, arrays)
         self._learners = []
 
@@ -484,11 +573,14 @@ def _restore(
     settings: LearnerSettings,
     direction: str,
     seeds: int,
+    gazetteers: Gazetteers | None,
     bias: float,
     types: np.ndarray,
     data: bytes,
 ) -> EntityModel:
-    model = EntityModel(templates, settings, direction=direction, seeds=seeds)
+    model = EntityModel(
+        templates, settings, direction=direction, seeds=seeds, gazetteers=gazetteers
+    )
     model.from_bytes(data)
     model.bias = bias
     model.set_types(types)
