@@ -47,4 +47,7 @@ extensions = [
     for name in MOD_NAMES
 ]
 
-setup(ext_modules=cythonize(extensions, compiler_directives=DIRECTIVES))
+setup(
+    ext_modules=cythonize(extensions, compiler_directives=DIRECTIVES),
+    options={"build_ext": {"parallel": os.cpu_count()}},
+)

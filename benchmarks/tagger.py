@@ -25,8 +25,9 @@ import spacy
 from corpora import data_folder, make_docs, read_conllu, write_docbins
 from spacy.language import Language
 from spacy.tokens import Doc
-from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
 from wasabi import msg
+
+from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
 
 try:
     from crf import CrfTagger
@@ -95,11 +96,20 @@ def measure_accuracy(
         "documents": make_docs(ours.vocab, test, whole_documents=True),
     }
     table: dict[str, Any] = {}
-    for name, margin in ((f"dynsel, margin {default}", default), ("dynsel, all templates", INFINITY)):
+    for name, margin in (
+        (f"dynsel, margin {default}", default),
+        ("dynsel, all templates", INFINITY),
+    ):
         tagger.margin = margin
-        row = {level: accuracy(pipe_predictor(ours), docs) for level, docs in gold.items()}
+        row = {
+            level: accuracy(pipe_predictor(ours), docs) for level, docs in gold.items()
+        }
         statistics = tagger.statistics([bare(doc) for doc in gold["sentences"]])
-        table[name] = {**row, "templates": statistics["templates"], "stages": statistics["stages"]}
+        table[name] = {
+            **row,
+            "templates": statistics["templates"],
+            "stages": statistics["stages"],
+        }
     tagger.margin = default
     for name, predict in peers.items():
         table[name] = {level: accuracy(predict, docs) for level, docs in gold.items()}
@@ -131,7 +141,10 @@ def measure_speed(
         "spaCy tok2vec+tagger": (run_cnn, n_part),
     }
     if crf is not None:
-        candidates["CRFsuite"] = (lambda: [crf.tag(sentence) for sentence in words], n_part)
+        candidates["CRFsuite"] = (
+            lambda: [crf.tag(sentence) for sentence in words],
+            n_part,
+        )
     for run, _ in candidates.values():
         run()
     times = best_times({name: run for name, (run, _) in candidates.items()}, rounds)
@@ -150,7 +163,9 @@ def measure_speed(
     return speeds
 
 
-def measure_early_exit(ours: Language, sentences: list[Any], rounds: int) -> dict[str, Any]:
+def measure_early_exit(
+    ours: Language, sentences: list[Any], rounds: int
+) -> dict[str, Any]:
     """Time for a token at several margins."""
     tagger = ours.get_pipe(TAGGER)
     default = tagger.margin
@@ -170,7 +185,9 @@ def measure_early_exit(ours: Language, sentences: list[Any], rounds: int) -> dic
     return {name: 1e9 * best / n_tokens for name, (best, _) in times.items()}
 
 
-def measure_threads(ours: Language, sentences: list[Any], rounds: int) -> dict[str, float]:
+def measure_threads(
+    ours: Language, sentences: list[Any], rounds: int
+) -> dict[str, float]:
     tagger = ours.get_pipe(TAGGER)
     docs = [bare(doc) for doc in make_docs(ours.vocab, sentences[:10_000])]
 
@@ -241,7 +258,7 @@ nlp = spacy.blank({lang!r})
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
 before, started = resident(), time.perf_counter()
-config = spacy.util.load_config({path!r} + "/config.cfg")
+config = spacy.util.load_config({path!r} + "/config.cfg", interpolate=True)
 tagger = nlp.add_pipe("{name}", config={{
     key: value for key, value in config["components"]["{name}"].items() if key != "factory"
 }})
@@ -256,11 +273,16 @@ def measure_load(path: Path, lang: str, rounds: int) -> dict[str, float]:
     included, and what that adds to the resident memory."""
     code = LOAD.format(path=str(path), lang=lang, name=TAGGER)
     runs = [
-        [float(word) for word in subprocess.check_output([sys.executable, "-c", code]).split()]
+        [
+            float(word)
+            for word in subprocess.check_output([sys.executable, "-c", code]).split()
+        ]
         for _ in range(rounds)
     ]
     imported, loaded, grown = (min(column) for column in zip(*runs, strict=True))
-    size = sum(file.stat().st_size for file in (path / TAGGER).rglob("*") if file.is_file())
+    size = sum(
+        file.stat().st_size for file in (path / TAGGER).rglob("*") if file.is_file()
+    )
     return {
         "import_spacy_ms": 1e3 * imported,
         "load_ms": 1e3 * loaded,
@@ -279,21 +301,22 @@ def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
     return model, json.loads(measured.read_text())
 
 
-def show(results: dict[str, Any]) -> None:
-    for title, rows in results.items():
-        msg.divider(title)
-        if not all(isinstance(row, dict) for row in rows.values()):
-            rows = {key: {"": value} for key, value in rows.items()}
-        columns = list(dict.fromkeys(key for row in rows.values() for key in row))
-        msg.table(
-            [
-                (name, *(format_value(row.get(column)) for column in columns))
-                for name, row in rows.items()
-            ],
-            header=("", *columns),
-            aligns=("l", *("r" for _ in columns)),
-            divider=True,
-        )
+def show(title: str, result: dict[str, Any]) -> None:
+    msg.divider(title)
+    rows = {
+        name: row if isinstance(row, dict) else {"": row}
+        for name, row in result.items()
+    }
+    columns = list(dict.fromkeys(key for row in rows.values() for key in row))
+    msg.table(
+        [
+            (name, *(format_value(row.get(column)) for column in columns))
+            for name, row in rows.items()
+        ],
+        header=("", *columns),
+        aligns=("l", *("r" for _ in columns)),
+        divider=True,
+    )
 
 
 def format_value(value: Any) -> str:
@@ -321,7 +344,10 @@ def main() -> None:
     cnn_path, cnn_usage = train("spacy_tagger", cnn_config, paths, {})
     ours, cnn = spacy.load(path), spacy.load(cnn_path)
     training = {
-        "dynsel": {**ours_usage, "spacy_needs": cnn_usage["cpu_seconds"] / ours_usage["cpu_seconds"]},
+        "dynsel": {
+            **ours_usage,
+            "spacy_needs": cnn_usage["cpu_seconds"] / ours_usage["cpu_seconds"],
+        },
         "spaCy tok2vec+tagger": cnn_usage,
     }
     crf = None
@@ -338,17 +364,25 @@ def main() -> None:
     peers = {"spaCy tok2vec+tagger": pipe_predictor(cnn)}
     if crf is not None:
         peers["CRFsuite"] = lambda doc: crf.tag([token.text for token in doc])
-    results = {
-        "training": training,
-        "accuracy on test": measure_accuracy(ours, peers, splits["test"]),
-        "speed": measure_speed(ours, cnn, crf, splits["train"], args.rounds),
-        "nanoseconds a token by margin": measure_early_exit(ours, splits["train"], args.rounds),
-        "two threads": measure_threads(ours, splits["train"], args.rounds),
-        "cold start": measure_cold(path, splits["train"], args.rounds),
-        "one short text at a time": measure_single_texts(ours, cnn, splits["test"], args.rounds),
-        "loading": measure_load(path, args.lang, args.rounds),
+    rounds = args.rounds
+    measurements: dict[str, Callable[[], dict[str, Any]]] = {
+        "training": lambda: training,
+        "accuracy on test": lambda: measure_accuracy(ours, peers, splits["test"]),
+        "speed": lambda: measure_speed(ours, cnn, crf, splits["train"], rounds),
+        "nanoseconds a token by margin": lambda: measure_early_exit(
+            ours, splits["train"], rounds
+        ),
+        "two threads": lambda: measure_threads(ours, splits["train"], rounds),
+        "cold start": lambda: measure_cold(path, splits["train"], rounds),
+        "one short text at a time": lambda: measure_single_texts(
+            ours, cnn, splits["test"], rounds
+        ),
+        "loading": lambda: measure_load(path, args.lang, rounds),
     }
-    show(results)
+    results = {}
+    for title, measure in measurements.items():
+        results[title] = measure()
+        show(title, results[title])
     output = HERE / "results" / f"tagger-{args.corpus}-{args.column}.json"
     output.parent.mkdir(exist_ok=True)
     output.write_text(json.dumps(results, indent=2) + "\n")

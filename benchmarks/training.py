@@ -50,7 +50,9 @@ def train(
     package = sorted((HERE.parent / "spacy_dynsel").rglob("*"))
     inputs = [config, *paths.values()]
     if name.startswith("dynsel"):
-        inputs += [p for p in package if p.suffix in (".py", ".pyx", ".pxd", ".hpp", ".txt")]
+        inputs += [
+            p for p in package if p.suffix in (".py", ".pyx", ".pxd", ".hpp", ".txt")
+        ]
     digest = hashlib.sha256(json.dumps(command).encode())
     for path in inputs:
         digest.update(path.read_bytes())

@@ -60,8 +60,12 @@ cdef class LexemeReader:
     cdef int read(self, object strings, const void* lexeme, atom_t* atoms) except -1
 
 
-cdef size_t list_docs(list docs, vector[SequenceC]& sequences) except? 0
 cdef void read_tokens(const SequenceC* sequence, EntityTokenC* result) noexcept nogil
+cdef size_t read_docs(list docs, vector[SequenceC]& whole) except? 0
+cdef int sentence_end(const SequenceC* sequence, int start) noexcept nogil
+cdef void read_orths(
+    const SequenceC* sequence, int start, int n, uint64_t* orths
+) noexcept nogil
 cdef size_t split_docs(list docs, vector[SequenceC]& sequences) except? 0
 cdef bint find_records(
     const SequenceC* sequence,

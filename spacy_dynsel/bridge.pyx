@@ -305,21 +305,38 @@ cdef uint32_t find_value(
     return UNKNOWN
 
 
-cdef size_t list_docs(list docs, vector[SequenceC]& sequences) except? 0:
-    """Each doc as a sequence. RETURNS: The number of tokens."""
+cdef size_t read_docs(list docs, vector[SequenceC]& whole) except? 0:
+    """Each doc as one sequence. RETURNS: The number of tokens."""
     cdef Doc doc
     cdef SequenceC sequence
-    cdef size_t offset = 0
     cdef int i
+    sequence.offset = 0
     for i in range(len(docs)):
         doc = docs[i]
         sequence.doc = i
         sequence.tokens = doc.c
         sequence.length = doc.length
-        sequence.offset = offset
-        sequences.push_back(sequence)
-        offset += doc.length
-    return offset
+        whole.push_back(sequence)
+        sequence.offset += doc.length
+    return sequence.offset
+
+
+cdef int sentence_end(const SequenceC* sequence, int start) noexcept nogil:
+    """The end of the sentence that starts at a token: the next start that is set."""
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef int end = start + 1
+    while end < sequence.length and tokens[end].sent_start != 1:
+        end += 1
+    return end
+
+
+cdef void read_orths(
+    const SequenceC* sequence, int start, int n, uint64_t* orths
+) noexcept nogil:
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens + start
+    cdef int i
+    for i in range(n):
+        orths[i] = tokens[i].lex.orth
 
 
 cdef void read_tokens(
@@ -341,23 +358,22 @@ cdef void read_tokens(
 cdef size_t split_docs(list docs, vector[SequenceC]& sequences) except? 0:
     """The sequences of some docs: sentences where their starts are set, else the
     whole. RETURNS: The number of tokens."""
-    cdef Doc doc
-    cdef SequenceC sequence
-    cdef size_t offset = 0
-    cdef int i, start
-    for i in range(len(docs)):
-        doc = docs[i]
+    cdef vector[SequenceC] whole
+    cdef SequenceC part
+    cdef size_t i
+    cdef int start, end
+    n_tokens = read_docs(docs, whole)
+    for i in range(whole.size()):
         start = 0
-        sequence.doc = i
-        for end in range(1, doc.length + 1):
-            if end == doc.length or doc.c[end].sent_start == 1:
-                sequence.tokens = &doc.c[start]
-                sequence.length = end - start
-                sequence.offset = offset + start
-                sequences.push_back(sequence)
-                start = end
-        offset += doc.length
-    return offset
+        while start < whole[i].length:
+            end = sentence_end(&whole[i], start)
+            part = whole[i]
+            part.tokens = <const TokenC*>whole[i].tokens + start
+            part.length = end - start
+            part.offset += start
+            sequences.push_back(part)
+            start = end
+    return n_tokens
 
 
 cdef bint find_records(
@@ -422,7 +438,12 @@ cdef int make_records(
     return 0
 
 
-def write_tags(list docs, const uint16_t[::1] labels not None, const uint64_t[::1] tags, bint overwrite) -> None:
+def write_tags(
+    list docs,
+    const uint16_t[::1] labels not None,
+    const uint64_t[::1] tags not None,
+    bint overwrite,
+) -> None:
     """Set token.tag.
 
     docs (list[Doc]): The docs.
@@ -431,8 +452,18 @@ def write_tags(list docs, const uint16_t[::1] labels not None, const uint64_t[::
     overwrite (bool): Whether to replace tags that are set.
     """
     cdef Doc doc
-    cdef size_t offset = 0
-    cdef int i
+    cdef Py_ssize_t offset = 0
+    cdef Py_ssize_t i
+    cdef uint16_t highest = 0
+    for doc in docs:
+        offset += doc.length
+    for i in range(labels.shape[0]):
+        highest = max(highest, labels[i])
+    if offset != labels.shape[0] or (offset and highest >= tags.shape[0]):
+        raise ValueError(
+            Errors.DS045.format(n_predictions=labels.shape[0], n_tokens=offset)
+        )
+    offset = 0
     for doc in docs:
         for i in range(doc.length):
             if overwrite or doc.c[i].tag == 0:
@@ -479,14 +510,6 @@ def write_entities(
 
 
 KEEP = KEEP_C
-
-
-def count_tokens(list docs) -> int:
-    cdef Doc doc
-    cdef size_t n = 0
-    for doc in docs:
-        n += doc.length
-    return n
 
 
 def have_same_tokens(Doc one not None, Doc other not None) -> bool:

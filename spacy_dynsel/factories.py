@@ -26,7 +26,7 @@ DEFAULT_TAGGER_MODEL = Config().from_str(
 )["model"]
 
 
-@Language.factory(
+@Language.factory(  # type: ignore[untyped-decorator]
     "dynsel_tagger",
     assigns=["token.tag"],
     default_config={

@@ -124,11 +124,13 @@ def parse_templates(
     source (str): What errors call the list.
     """
     templates: dict[Template, int] = {}
-    written = []
-    for line, text in enumerate(lines, start=1):
-        if not isinstance(text, str):
-            raise ValueError(Errors.DS009.format(source=source, line=line, atom=text))
-        text = text.partition("#")[0].strip()
+    written: list[int] = []
+    for line, written_line in enumerate(lines, start=1):
+        if not isinstance(written_line, str):
+            raise ValueError(
+                Errors.DS009.format(source=source, line=line, atom=written_line)
+            )
+        text = written_line.partition("#")[0].strip()
         if text == CHECKPOINT:
             if len(templates) == (written[-1] if written else 0):
                 raise ValueError(Errors.DS005.format(source=source, line=line))

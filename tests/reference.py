@@ -18,10 +18,21 @@ from spacy_dynsel.templates import Template, Templates, parse_templates
 WORD64 = (1 << 64) - 1
 BEFORE_START, AFTER_END = 1, 2
 N_RESERVED = 3
-FLAGS = (
-    "IS_ALPHA IS_BRACKET IS_CURRENCY IS_DIGIT IS_LOWER IS_PUNCT IS_QUOTE IS_SPACE "
-    "IS_TITLE IS_UPPER LIKE_EMAIL LIKE_NUM LIKE_URL"
-).split()
+FLAGS = [
+    "IS_ALPHA",
+    "IS_BRACKET",
+    "IS_CURRENCY",
+    "IS_DIGIT",
+    "IS_LOWER",
+    "IS_PUNCT",
+    "IS_QUOTE",
+    "IS_SPACE",
+    "IS_TITLE",
+    "IS_UPPER",
+    "LIKE_EMAIL",
+    "LIKE_NUM",
+    "LIKE_URL",
+]
 
 
 def mix(state: int, value: int) -> int:
@@ -81,9 +92,7 @@ def lexical_atom(token: Token, column: str, tables: dict[str, dict[int, int]]) -
         return value
     if column == "flags":
         flags = sum(
-            1 << attrs.IDS[name]
-            for name in FLAGS
-            if lexeme.check_flag(attrs.IDS[name])
+            1 << attrs.IDS[name] for name in FLAGS if lexeme.check_flag(attrs.IDS[name])
         )
         return fold(mix(flags, characters(lexeme.text)))
     size = int(column[-1])
@@ -156,7 +165,7 @@ class ReferenceTagger:
             if rank in self.templates.checkpoints:
                 best, *others = sorted(scores.tolist(), reverse=True)
                 lead = best - others[0] if others else float("inf")
-                if lead >= np.ceil(np.float32(margin) * np.float32(self.scale)):
+                if lead >= np.ceil(margin * float(np.float32(self.scale))):
                     break
         return int(np.argmax(scores)), rank
 

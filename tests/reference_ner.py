@@ -133,6 +133,8 @@ class Reading:
         if column == "tag":
             tag = self.tokens[target].tag
             return fold(tag) if tag else 0
+        if column == "lists":
+            return 0
         if column == "cases":
             others = self.others(target)
             value = 0
@@ -186,7 +188,9 @@ class ReferenceNER:
         }
 
     def atom(self, reading: Reading, step: int, column: str, place: str) -> int:
-        dynamic = column in ("action", "tag", "cases", "seen", "seen_last", "seen_shares")
+        dynamic = column in (
+            *("action", "tag", "cases", "lists", "seen", "seen_last", "seen_shares"),
+        )
         kind, value = reading.place(step, place)
         if dynamic:
             return reading.dynamic(column, value, step) if kind == "step" else 0
@@ -254,7 +258,7 @@ class ReferenceNER:
             if rank in self.templates.checkpoints:
                 best, *others = sorted((scores[a] for a in valid), reverse=True)
                 lead = best - others[0] if others else float("inf")
-                if lead >= np.ceil(np.float32(margin) * np.float32(self.scale)):
+                if lead >= np.ceil(margin * float(np.float32(self.scale))):
                     break
         return max(valid, key=lambda action: (scores[action], -action)), rank
 

@@ -50,7 +50,9 @@ def test_a_million_tokens(nlp, tagger):
     assert (tags != 0).all()
     # Far from the ends every copy of the words is tagged alike, also where the text
     # is cut into blocks.
-    copies = tags[len(words) : -len(words)][: len(words) * 40_000].reshape(-1, len(words))
+    copies = tags[len(words) : -len(words)][: len(words) * 40_000].reshape(
+        -1, len(words)
+    )
     assert (copies == copies[0]).all()
 
 
@@ -136,7 +138,8 @@ def crafted(tagger, change):
         (lambda m, a: a.update(class_keys=a["slots"][:1]), "DS035"),
         (
             lambda m, a: a.update(
-                class_keys=np.array([5], "uint64"), class_values=np.array([99], "uint32")
+                class_keys=np.array([5], "uint64"),
+                class_values=np.array([99], "uint32"),
             ),
             "DS035",
         ),

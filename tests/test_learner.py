@@ -39,8 +39,11 @@ class ReferenceLearner:
         h = self.options.delta + np.sqrt(self.squares.get((key, label), 0.0))
         t = self.n_steps
         shrunk = max(0.0, abs(u) - self.options.l1 * t)
-        return -np.sign(u) * self.options.eta * shrunk / (
-            h + self.options.eta * self.options.l2 * t
+        return (
+            -np.sign(u)
+            * self.options.eta
+            * shrunk
+            / (h + self.options.eta * self.options.l2 * t)
         )
 
     def step(self, tokens, position: int, history: list[int], gold: int) -> float:
@@ -76,7 +79,8 @@ class ReferenceLearner:
                 self.squares[pair] = self.squares.get(pair, 0.0) + g * g
                 self.summed[pair] = self.summed.get(pair, 0.0) + g
                 self.weights[pair] = self.weights.get(pair, 0.0) - (
-                    self.options.eta * g
+                    self.options.eta
+                    * g
                     / (self.options.delta + np.sqrt(self.squares[pair]))
                 )
         return sum(hinge for _, hinge, _ in losses)
@@ -106,7 +110,9 @@ SENTENCES = st.lists(
 @given(
     SENTENCES,
     st.sampled_from(["all_prefixes", "first_satisfied", "full"]),
-    st.sampled_from([("adagrad", 0, 0), ("rda", 0, 0), ("rda", 0, 0.1), ("rda", 0.05, 0.1)]),
+    st.sampled_from(
+        [("adagrad", 0, 0), ("rda", 0, 0), ("rda", 0, 0.1), ("rda", 0.05, 0.1)]
+    ),
 )
 def test_weights_equal_the_reference(sentences, objective, optimizer):
     name, l1, l2 = optimizer
@@ -250,13 +256,17 @@ def test_weights_of_a_single_step_are_pruned():
     for prune in (0.0, 0.1):
         model = new_model(LearnerSettings(margin=1.0, prune=prune), LEARNABLE)
         labels = [f"L{i}" for i in range(5)]
-        model.initialize(labels, NLP.vocab, lambda: golds, lang="en", count_features=True)
+        model.initialize(
+            labels, NLP.vocab, lambda: golds, lang="en", count_features=True
+        )
         for start in range(0, len(golds), 20):
             model.update(golds[start : start + 20], drop=0.0)
         models[prune] = model
     sizes = {prune: len(model.scorer.slots) for prune, model in models.items()}
     assert 0 < sizes[0.1] < sizes[0.0]
-    smallest = np.abs(unpack_weights(models[0.1].scorer.index, models[0.1].scorer.slots)[2])
+    smallest = np.abs(
+        unpack_weights(models[0.1].scorer.index, models[0.1].scorer.slots)[2]
+    )
     assert smallest.min() / models[0.1].scorer.scale > 0.09
 
 

@@ -6,7 +6,7 @@ import spacy
 from conftest import SENTENCES
 
 from spacy_dynsel.core.scorer import unpack_weights
-from spacy_dynsel.model_file import load_model
+from spacy_dynsel.model_file import dump_model, load_model
 from spacy_dynsel.settings import LearnerSettings
 from spacy_dynsel.tasks.tagging import TaggingModel
 from spacy_dynsel.templates import parse_templates
@@ -17,8 +17,6 @@ TEXTS = [words for words, _ in SENTENCES] + ["A saw hits two green Balls , hard 
 
 def test_infinity_equals_the_full_model(nlp, tagger):
     """Without checkpoints the same weights give the same sums, bit for bit."""
-    from spacy_dynsel.model_file import dump_model
-
     engine = tagger.engine
     meta, arrays = load_model(engine.to_bytes())
     lines = [line for line in meta["templates"] if line != "---"]

@@ -17,6 +17,7 @@ def test_public_names():
         ("spacy_callbacks", "spacy_dynsel.tune_o_bias.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicTagger.v1"),
         ("spacy_misc", "spacy_dynsel.gazetteers.v1"),
+        ("spacy_batchers", "spacy_dynsel.batch_by_share.v1"),
         ("spacy_misc", "spacy_dynsel.templates.v1"),
         ("spacy_misc", "spacy_dynsel.learner.v1"),
     }

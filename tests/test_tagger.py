@@ -3,6 +3,7 @@
 import copy
 import multiprocessing
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -51,7 +52,9 @@ def test_predict_changes_nothing(nlp, tagger):
 
 def test_predictions_as_a_list_of_arrays(nlp, tagger):
     docs = [nlp.make_doc(text) for text in TEXTS]
-    tagger.set_annotations(docs, [np.asarray(labels) for labels in tagger.predict(docs)])
+    tagger.set_annotations(
+        docs, [np.asarray(labels) for labels in tagger.predict(docs)]
+    )
     assert tags_of(docs) == tags_of(nlp(text) for text in TEXTS)
     for wrong in ([[0]], [[0] * len(doc) for doc in docs[:-1]] + [[0, 0]]):
         with pytest.raises(ValueError, match="DS045"):
@@ -238,7 +241,13 @@ def test_training_goes_on_after_loading(nlp, tagger, examples, tmp_path):
     new = make_example(other, "her green eggs saw two", "PRP$ JJ NNS VBD CD")
     for _ in range(30):
         other.update([new])
-    assert tags_of([other("her green eggs saw two")])[0] == "PRP$ JJ NNS VBD CD".split()
+    assert tags_of([other("her green eggs saw two")])[0] == [
+        "PRP$",
+        "JJ",
+        "NNS",
+        "VBD",
+        "CD",
+    ]
     assert tags_of([other("Eat blue ham")])[0] == ["VB", "JJ", "NN"]
 
 
@@ -375,3 +384,46 @@ def test_predictions_between_updates(nlp, examples):
     nlp.update(examples[:1], annotates=["dynsel_tagger"])
     seen = tags_of([nlp(words) for words, _ in SENTENCES])
     assert seen == [tags.split() for _, tags in SENTENCES]
+
+
+def test_many_python_threads_on_one_pipeline(nlp, examples):
+    """A small cache is filled and replaced by all of them at once."""
+    tagger = train_tagger(nlp, examples, cache_size=40)
+    words = [word for text, _ in SENTENCES for word in text.split()]
+    rng = np.random.default_rng(0)
+    batches = [
+        [
+            Doc(nlp.vocab, words=[*rng.choice(words, 8).tolist(), f"new{i}x{j}"])
+            for j in range(30)
+        ]
+        for i in range(8)
+    ]
+    expected = [tagger.predict(docs).labels.tolist() for docs in batches]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            found = pool.map(lambda docs: tagger.predict(docs).labels.tolist(), batches)
+            assert list(found) == expected
+
+
+def test_clusters_are_taken_along(examples, tmp_path):
+    """From the vocabulary into the model: a saved pipeline needs no lookups."""
+    nlp = spacy.blank("en")
+    clusters = {"green": 3, "blue": 3, "ham": 5, "eggs": 5, "ball": 5, "saw": 0}
+    table = {nlp.vocab.strings.add(word): value for word, value in clusters.items()}
+    nlp.vocab.lookups.add_table("lexeme_cluster", table)
+    model = {"templates": {"lines": ["cluster", "cluster[-1] word", "cluster4[+1]"]}}
+    train_tagger(nlp, examples, model=model)
+    expected = tags_of([nlp("Eat green ball"), nlp("BLUE eggs")])
+    assert expected[0][2] in ("NN", "NNS")
+    nlp.vocab.lookups.remove_table("lexeme_cluster")
+    nlp.to_disk(tmp_path)
+    other = spacy.load(tmp_path)
+    assert not other.vocab.lookups.has_table("lexeme_cluster")
+    assert tags_of([other("Eat green ball"), other("BLUE eggs")]) == expected
+
+
+def test_clusters_may_be_missing(examples):
+    model = {"templates": {"default": "tagger_clusters"}}
+    nlp = spacy.blank("en")
+    train_tagger(nlp, examples, model=model)
+    assert tags_of([nlp("Eat blue ham")]) == [["VB", "JJ", "NN"]]

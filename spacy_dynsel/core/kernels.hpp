@@ -1,5 +1,8 @@
-// The few lines of C++ that Cython cannot express: hints to the memory system, sums
-// of rows that the compiler turns into vector code, and worker threads.
+// The few lines of C++ that Cython cannot express: sums of rows and the search for the
+// best label with vector instructions, hints to the memory system, worker threads.
+//
+// The kernels come in several forms that give the same integers: plain loops, SSE2,
+// which every x86-64 has, and AVX2, which is chosen at run time where it is there.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -7,6 +10,15 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#if defined(__SSE2__) || defined(_M_X64)
+#define DYNSEL_SSE2
+#include <emmintrin.h>
+#endif
+#if defined(DYNSEL_SSE2) && (defined(__GNUC__) || defined(__clang__))
+#define DYNSEL_AVX2 __attribute__((target("avx2")))
+#include <immintrin.h>
+#endif
 
 #if defined(__GNUC__) || defined(__clang__)
 #define DYNSEL_PREFETCH(p) __builtin_prefetch(p)
@@ -20,16 +32,40 @@ namespace dynsel {
 constexpr int LANES = 16;
 
 struct Verdict {
-    int16_t best;   // the best score
-    int16_t label;  // the first label that has it
-    int16_t close;  // how many labels are above the threshold, the best one included
+    int16_t label;  // the first of the labels that are close to the best one
+    int16_t close;  // 1 if it is the only one, more if not, 0 if no label is valid
 };
 
-// sums = rows[0] + ... + rows[n_rows - 1], for a width that is a multiple of LANES.
-// The sums may be one of the rows.
-static inline void sum_rows(int16_t* sums, const int16_t* const* rows, int n_rows,
-                            int width) {
-    for (int start = 0; start < width; start += LANES) {
+struct Kernels {
+    const char* name;
+    // sums = rows[0] + ... + rows[n_rows - 1]. The sums may be one of the rows.
+    void (*sum_rows)(int16_t* sums, const int16_t* const* rows, int n_rows, int width);
+    // Finds the valid labels whose score is above the best valid one minus the margin,
+    // which is at least 1. Limits are the largest int16_t where a label is valid, the
+    // smallest where it is not, padding included.
+    Verdict (*judge)(const int16_t* scores, const int16_t* limits, int width,
+                     int margin);
+};
+
+static inline int16_t threshold_below(int best, int margin) {
+    const int lowest = best - margin;
+    return static_cast<int16_t>(lowest < INT16_MIN ? INT16_MIN : lowest);
+}
+
+// The position of the lowest bit of a number that is not 0.
+static inline int lowest_bit(unsigned bits) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_ctz(bits);
+#else
+    int position = 0;
+    while (!(bits >> position & 1)) ++position;
+    return position;
+#endif
+}
+
+static inline void sum_rows_from(int start, int16_t* sums, const int16_t* const* rows,
+                                 int n_rows, int width) {
+    for (; start < width; start += LANES) {
         int16_t part[LANES] = {0};
         for (int r = 0; r < n_rows; ++r) {
             const int16_t* row = rows[r] + start;
@@ -39,76 +75,161 @@ static inline void sum_rows(int16_t* sums, const int16_t* const* rows, int n_row
     }
 }
 
-// The best label that `limits` lets through. Limits are the largest int16_t where a
-// label is valid, the smallest where it is not, padding included.
-static inline Verdict judge_plainly(const int16_t* scores, const int16_t* limits,
-                                    int width, int margin) {
-    Verdict verdict{INT16_MIN, 0, 0};
+static inline void sum_rows_plain(int16_t* sums, const int16_t* const* rows, int n_rows,
+                                  int width) {
+    sum_rows_from(0, sums, rows, n_rows, width);
+}
+
+static inline Verdict judge_plain(const int16_t* scores, const int16_t* limits,
+                                  int width, int margin) {
+    int16_t best = INT16_MIN;
+    for (int i = 0; i < width; ++i) {
+        const int16_t score = scores[i] < limits[i] ? scores[i] : limits[i];
+        best = best > score ? best : score;
+    }
+    const int16_t threshold = threshold_below(best, margin);
+    Verdict verdict{0, 0};
     for (int i = width - 1; i >= 0; --i) {
-        int16_t score = scores[i] < limits[i] ? scores[i] : limits[i];
-        if (score >= verdict.best) {
-            verdict.best = score;
+        if ((scores[i] < limits[i] ? scores[i] : limits[i]) > threshold) {
             verdict.label = static_cast<int16_t>(i);
+            ++verdict.close;
         }
     }
-    for (int i = 0; i < width; ++i) {
-        int16_t score = scores[i] < limits[i] ? scores[i] : limits[i];
-        verdict.close += score > verdict.best - margin && score > INT16_MIN;
-    }
     return verdict;
 }
 
-#if defined(__GNUC__) || defined(__clang__)
-// The same with vectors, as GCC and Clang know them on any machine.
-constexpr int VECTOR = 8;
-typedef int16_t lanes_t __attribute__((vector_size(2 * VECTOR)));
-
-static inline lanes_t load_lanes(const int16_t* from) {
-    lanes_t lanes;
-    std::memcpy(&lanes, from, sizeof(lanes));
-    return lanes;
+#if defined(DYNSEL_SSE2)
+static inline __m128i load_sse2(const int16_t* from) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
 
-static inline Verdict judge(const int16_t* scores, const int16_t* limits, int width,
-                            int margin) {
-    const lanes_t zero = {0};
-    const lanes_t iota = {0, 1, 2, 3, 4, 5, 6, 7};
-    lanes_t most = zero + INT16_MIN;
-    for (int start = 0; start < width; start += VECTOR) {
-        lanes_t score = load_lanes(scores + start), limit = load_lanes(limits + start);
-        score = score < limit ? score : limit;
-        most = most > score ? most : score;
+static inline void sum_rows_sse2(int16_t* sums, const int16_t* const* rows, int n_rows,
+                                 int width) {
+    // As many labels at a time as there are registers for.
+    constexpr int N = 8;
+    int start = 0;
+    for (; start + 8 * N <= width; start += 8 * N) {
+        __m128i part[N];
+        for (int i = 0; i < N; ++i) part[i] = _mm_setzero_si128();
+        for (int r = 0; r < n_rows; ++r) {
+            const int16_t* row = rows[r] + start;
+            for (int i = 0; i < N; ++i)
+                part[i] = _mm_add_epi16(part[i], load_sse2(row + 8 * i));
+        }
+        for (int i = 0; i < N; ++i)
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + start + 8 * i), part[i]);
     }
-    Verdict verdict{INT16_MIN, INT16_MAX, 0};
-    for (int i = 0; i < VECTOR; ++i)
-        verdict.best = verdict.best > most[i] ? verdict.best : most[i];
-    const int lowest = verdict.best - margin;
-    const lanes_t best = zero + verdict.best;
-    const lanes_t threshold =
-        zero + static_cast<int16_t>(lowest < INT16_MIN ? INT16_MIN : lowest);
-    lanes_t first = zero + INT16_MAX, above = zero;
-    for (int start = 0; start < width; start += VECTOR) {
-        lanes_t score = load_lanes(scores + start), limit = load_lanes(limits + start);
-        score = score < limit ? score : limit;
-        lanes_t label = (iota + static_cast<int16_t>(start)) | ~(score == best);
-        // Where the score is not the best one, all bits are set: the largest number
-        // once the sign is cut off.
-        label &= INT16_MAX;
-        first = first < label ? first : label;
-        above -= score > threshold;
-    }
-    for (int i = 0; i < VECTOR; ++i) {
-        verdict.label = verdict.label < first[i] ? verdict.label : first[i];
-        verdict.close += above[i];
+    sum_rows_from(start, sums, rows, n_rows, width);
+}
+
+static inline int16_t largest_sse2(__m128i lanes) {
+    lanes = _mm_max_epi16(lanes, _mm_shuffle_epi32(lanes, _MM_SHUFFLE(1, 0, 3, 2)));
+    lanes = _mm_max_epi16(lanes, _mm_shuffle_epi32(lanes, _MM_SHUFFLE(2, 3, 0, 1)));
+    lanes = _mm_max_epi16(lanes, _mm_shufflelo_epi16(lanes, _MM_SHUFFLE(2, 3, 0, 1)));
+    return static_cast<int16_t>(_mm_extract_epi16(lanes, 0));
+}
+
+static inline void add_to_verdict(Verdict* verdict, unsigned mask, int start) {
+    verdict->label = static_cast<int16_t>(start + lowest_bit(mask));
+    verdict->close += mask & (mask - 1) ? 2 : 1;
+}
+
+static inline Verdict judge_sse2(const int16_t* scores, const int16_t* limits,
+                                 int width, int margin) {
+    __m128i most = _mm_set1_epi16(INT16_MIN);
+    for (int i = 0; i < width; i += 8)
+        most = _mm_max_epi16(
+            most, _mm_min_epi16(load_sse2(scores + i), load_sse2(limits + i)));
+    const __m128i threshold =
+        _mm_set1_epi16(threshold_below(largest_sse2(most), margin));
+    Verdict verdict{0, 0};
+    for (int i = width - 16; i >= 0; i -= 16) {
+        const __m128i low = _mm_min_epi16(load_sse2(scores + i), load_sse2(limits + i));
+        const __m128i high =
+            _mm_min_epi16(load_sse2(scores + i + 8), load_sse2(limits + i + 8));
+        const int mask = _mm_movemask_epi8(_mm_packs_epi16(
+            _mm_cmpgt_epi16(low, threshold), _mm_cmpgt_epi16(high, threshold)));
+        if (mask) add_to_verdict(&verdict, static_cast<unsigned>(mask), i);
     }
     return verdict;
-}
-#else
-static inline Verdict judge(const int16_t* scores, const int16_t* limits, int width,
-                            int margin) {
-    return judge_plainly(scores, limits, width, margin);
 }
 #endif
+
+#if defined(DYNSEL_AVX2)
+DYNSEL_AVX2 static inline __m256i load_avx2(const int16_t* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+}
+
+DYNSEL_AVX2 static inline void sum_rows_avx2(int16_t* sums, const int16_t* const* rows,
+                                             int n_rows, int width) {
+    constexpr int N = 4;
+    int start = 0;
+    for (; start + 16 * N <= width; start += 16 * N) {
+        __m256i part[N];
+        for (int i = 0; i < N; ++i) part[i] = _mm256_setzero_si256();
+        for (int r = 0; r < n_rows; ++r) {
+            const int16_t* row = rows[r] + start;
+            for (int i = 0; i < N; ++i)
+                part[i] = _mm256_add_epi16(part[i], load_avx2(row + 16 * i));
+        }
+        for (int i = 0; i < N; ++i)
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + start + 16 * i),
+                                part[i]);
+    }
+    sum_rows_from(start, sums, rows, n_rows, width);
+}
+
+DYNSEL_AVX2 static inline Verdict judge_avx2(const int16_t* scores,
+                                             const int16_t* limits, int width,
+                                             int margin) {
+    __m256i most = _mm256_set1_epi16(INT16_MIN);
+    for (int i = 0; i < width; i += 16)
+        most = _mm256_max_epi16(
+            most, _mm256_min_epi16(load_avx2(scores + i), load_avx2(limits + i)));
+    const __m256i threshold = _mm256_set1_epi16(threshold_below(
+        largest_sse2(_mm_max_epi16(_mm256_castsi256_si128(most),
+                                   _mm256_extracti128_si256(most, 1))),
+        margin));
+    Verdict verdict{0, 0};
+    for (int i = width - 16; i >= 0; i -= 16) {
+        const __m256i score =
+            _mm256_min_epi16(load_avx2(scores + i), load_avx2(limits + i));
+        // Two bits a label: one of them is enough.
+        const unsigned mask =
+            static_cast<unsigned>(
+                _mm256_movemask_epi8(_mm256_cmpgt_epi16(score, threshold))) &
+            0x55555555u;
+        if (mask) {
+            add_to_verdict(&verdict, mask, 0);
+            verdict.label = static_cast<int16_t>(i + verdict.label / 2);
+        }
+    }
+    return verdict;
+}
+#endif
+
+constexpr int N_KERNELS = 3;
+
+// The kernels of a kind, 0 being the plain ones, or nullptr if this machine has none.
+static inline const Kernels* get_kernels(int kind) {
+    static const Kernels plain{"plain", sum_rows_plain, judge_plain};
+    if (kind == 0) return &plain;
+#if defined(DYNSEL_SSE2)
+    static const Kernels sse2{"sse2", sum_rows_sse2, judge_sse2};
+    if (kind == 1) return &sse2;
+#endif
+#if defined(DYNSEL_AVX2)
+    static const Kernels avx2{"avx2", sum_rows_avx2, judge_avx2};
+    if (kind == 2 && __builtin_cpu_supports("avx2")) return &avx2;
+#endif
+    return nullptr;
+}
+
+static inline const Kernels* best_kernels() {
+    for (int kind = N_KERNELS - 1; kind > 0; --kind)
+        if (const Kernels* kernels = get_kernels(kind)) return kernels;
+    return get_kernels(0);
+}
 
 // A pointer that one thread publishes while others read it.
 static inline void* load_pointer(void* const* place) {

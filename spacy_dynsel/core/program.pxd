@@ -17,9 +17,8 @@ cdef struct LexemeRecC:
 
 
 cdef struct AtomC:
-    int place
-    int column
-    bint lexical
+    int place                # of a lexical atom; -1 for a dynamic one
+    int column               # of the lexeme's record, or index into the dynamic values
 
 
 cdef struct TemplateC:
@@ -40,13 +39,12 @@ cdef struct ContextC:
     # and the values of the columns that the task itself writes.
     LexemeRecC** lexemes     # [n_places]
     const atom_t* dynamic    # [n_places][n_dynamic]
-    int n_dynamic
 
 
 cdef inline atom_t get_atom(const AtomC* atom, const ContextC* context) noexcept nogil:
-    if atom.lexical:
+    if atom.place >= 0:
         return context.lexemes[atom.place].atoms[atom.column]
-    return context.dynamic[atom.place * context.n_dynamic + atom.column]
+    return context.dynamic[atom.column]
 
 
 cdef inline feat_t get_key(
@@ -67,3 +65,5 @@ cdef class Program:
     cdef vector[TemplateC] _templates
     cdef vector[int] _stage_ends
     cdef ProgramC c
+
+    cdef AtomC bind(self, object atom) except *

@@ -24,10 +24,7 @@ cdef class Program:
             template.seed = hash_bytes(name, len(name))
             template.n_atoms = len(spec.atoms)
             for i, atom in enumerate(spec.atoms):
-                template.atoms[i].lexical = atom.column in lexical
-                columns = lexical if template.atoms[i].lexical else dynamic
-                template.atoms[i].column = columns.index(atom.column)
-                template.atoms[i].place = places.index(atom.place)
+                template.atoms[i] = self.bind(atom)
             self._templates.push_back(template)
         for checkpoint in templates.checkpoints:
             self._stage_ends.push_back(checkpoint)
@@ -35,6 +32,18 @@ cdef class Program:
         self.c.n_stages = self._stage_ends.size()
         self.c.templates = self._templates.data()
         self.c.stage_ends = self._stage_ends.data()
+
+    cdef AtomC bind(self, object atom) except *:
+        """Where the value of an atom is to be found."""
+        cdef AtomC bound
+        place = self.places.index(atom.place)
+        if atom.column in self.lexical:
+            bound.place = place
+            bound.column = self.lexical.index(atom.column)
+        else:
+            bound.place = -1
+            bound.column = place * len(self.dynamic) + self.dynamic.index(atom.column)
+        return bound
 
     def __reduce__(self):
         return (Program, (self.templates, self.lexical, self.dynamic, self.places))

@@ -8,18 +8,22 @@ cdef extern from "kernels.hpp" nogil:
 
 cdef extern from "kernels.hpp" namespace "dynsel" nogil:
     cdef struct Verdict:
-        score_t best
         score_t label
         score_t close
 
+    cdef struct Kernels:
+        const char* name
+        void (*sum_rows)(
+            score_t* sums, const score_t** rows, int n_rows, int width
+        ) noexcept nogil
+        Verdict (*judge)(
+            const score_t* scores, const score_t* limits, int width, int margin
+        ) noexcept nogil
+
     int LANES
-    void sum_rows(score_t* sums, const score_t** rows, int n_rows, int width)
-    Verdict judge(
-        const score_t* scores, const score_t* limits, int width, int margin
-    )
-    Verdict judge_plainly(
-        const score_t* scores, const score_t* limits, int width, int margin
-    )
+    int N_KERNELS
+    const Kernels* get_kernels(int kind)
+    const Kernels* best_kernels()
 
 
 cdef enum:
@@ -54,6 +58,7 @@ cdef struct StageC:
 
 cdef struct ScorerC:
     const ProgramC* program
+    const Kernels* kernels
     int n_labels
     int width                # labels, padded
     int n_rows               # fused rows of a lexeme
@@ -107,6 +112,9 @@ cdef inline void prefetch_rows(
 
 
 cdef void fill_rows(const ScorerC* scorer, LexemeRecC* record, score_t* rows) noexcept nogil
+cdef void sum_fused(
+    const ScorerC* scorer, int stage, const ContextC* context, score_t* sums
+) noexcept nogil
 cdef DecisionC decide(
     const ScorerC* scorer,
     const ContextC* context,

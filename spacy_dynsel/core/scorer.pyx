@@ -13,6 +13,7 @@ added up to a row of scores that the lexicon keeps, templates over atoms of few 
 become tables that are indexed directly, and only the rest is looked up by key. The
 sums are the same integers whichever way they are reached.
 """
+from libc.math cimport ceil
 from libc.string cimport memset
 
 import numpy as np
@@ -130,6 +131,7 @@ cdef class Scorer:
         self.cardinalities = cardinalities
         self._table_arrays = []
         self.c.program = &program.c
+        self.c.kernels = best_kernels()
         self.c.n_labels = n_labels
         self.c.width = (n_labels + LANES - 1) // LANES * LANES
         self.c.n_stages = program.c.n_stages
@@ -171,11 +173,14 @@ cdef class Scorer:
 
         margin (float or list[float]): One for all stages or one for each.
         """
+        cdef double value, scaled
         n_stages = self.c.n_stages
         values = list(margin) if isinstance(margin, (list, tuple)) else [margin] * (n_stages - 1)
         margins = []
+
+
         for value in values:
-            scaled = np.ceil(value * self.scale)
+            scaled = ceil(value * self.scale)
             # Larger than any lead: never exit early.
             margins.append(1 << 17 if scaled > 1 << 16 else int(scaled))
         return margins
@@ -268,10 +273,7 @@ cdef class Scorer:
         cdef score_t[:, ::1] view
         table.n_atoms = len(atoms)
         for i, atom in enumerate(atoms):
-            table.atoms[i].lexical = atom.column in self.program.lexical
-            columns = self.program.lexical if table.atoms[i].lexical else self.program.dynamic
-            table.atoms[i].column = columns.index(atom.column)
-            table.atoms[i].place = self.program.places.index(atom.place)
+            table.atoms[i] = self.program.bind(atom)
             cardinalities[i] = self.cardinalities[atom.column]
             table.strides[i] = size
             size *= cardinalities[i]
@@ -308,7 +310,6 @@ cdef void fill_rows(
         places[i] = record
     context.lexemes = places
     context.dynamic = NULL
-    context.n_dynamic = 0
     memset(rows, 0, <size_t>scorer.n_rows * scorer.width * sizeof(score_t))
     for i in range(scorer.n_fused):
         fused = &scorer.fused[i]
@@ -318,6 +319,34 @@ cdef void fill_rows(
                 get_key(&scorer.program.templates[scorer.fused_templates[j]], &context),
                 rows + <size_t>fused.row * scorer.width,
             )
+
+
+cdef inline int get_fused(
+    const ScorerC* scorer, int s, const ContextC* context, const score_t** rows
+) noexcept nogil:
+    cdef const FusedC* fused
+    cdef int i, n_rows = 0
+    for i in range(scorer.stages[s].first_fused, scorer.stages[s].end_fused):
+        fused = &scorer.fused[i]
+        rows[n_rows] = (
+            context.lexemes[fused.place].rows + <size_t>fused.row * scorer.width
+        )
+        n_rows += 1
+    return n_rows
+
+
+cdef void sum_fused(
+    const ScorerC* scorer, int stage, const ContextC* context, score_t* sums
+) noexcept nogil:
+    """Add up what a stage gets from the rows of lexemes alone, and the first one from
+    the bias. It can be worked out ahead, for many decisions that do not have to wait
+    for each other."""
+    cdef const score_t* rows[MAX_ROWS]
+    cdef int n_rows = get_fused(scorer, stage, context, rows)
+    if stage == 0 and scorer.bias != NULL:
+        rows[n_rows] = scorer.bias
+        n_rows += 1
+    scorer.kernels.sum_rows(sums, rows, n_rows, scorer.width)
 
 
 cdef DecisionC decide(
@@ -332,7 +361,8 @@ cdef DecisionC decide(
     context: What the decision sees.
     limits: [width] The largest score_t for a valid label, else the smallest.
     margins: [n_stages - 1] The lead that ends each stage but the last.
-    scores: [width] Scratch; holds the scores afterwards.
+    scores: [width] What sum_fused gave for the first stage; holds the scores that
+        decided afterwards.
     """
     cdef const score_t* rows[MAX_ROWS]
     cdef feat_t[256] keys
@@ -340,72 +370,73 @@ cdef DecisionC decide(
     cdef const TableC* table
     cdef Verdict verdict
     cdef DecisionC decision
-    cdef int s, i, j, n_rows, n_keys
+    cdef int s = 0
+    cdef int i, j, n_rows, n_keys, margin
     cdef size_t row
-    for s in range(scorer.n_stages):
+    while True:
         stage = &scorer.stages[s]
         n_keys = 0
         for i in range(stage.first_hashed, stage.end_hashed):
             keys[n_keys] = get_key(&scorer.program.templates[scorer.hashed[i]], context)
             DYNSEL_PREFETCH(&scorer.index[keys[n_keys] >> scorer.shift])
             n_keys += 1
-        n_rows = 0
+        rows[0] = scores
+        n_rows = 1
         if s:
-            rows[0] = scores
-            n_rows = 1
-        elif scorer.bias != NULL:
-            rows[0] = scorer.bias
-            n_rows = 1
-        for i in range(stage.first_fused, stage.end_fused):
-            rows[n_rows] = (
-                context.lexemes[scorer.fused[i].place].rows
-                + <size_t>scorer.fused[i].row * scorer.width
-            )
-            n_rows += 1
+            n_rows += get_fused(scorer, s, context, &rows[1])
         for i in range(stage.first_table, stage.end_table):
             table = &scorer.tables[i]
-            row = 0
-            for j in range(table.n_atoms):
+            row = get_atom(&table.atoms[0], context)
+            for j in range(1, table.n_atoms):
                 row += get_atom(&table.atoms[j], context) * table.strides[j]
             rows[n_rows] = table.rows + row * scorer.width
             n_rows += 1
-        if n_rows != 1 or not s:
-            sum_rows(scores, rows, n_rows, scorer.width)
-        if n_keys:
-            for i in range(n_keys):
-                row = scorer.index[keys[i] >> scorer.shift]
-                if scorer.narrow != NULL:
-                    DYNSEL_PREFETCH(&scorer.narrow[row])
-                else:
-                    DYNSEL_PREFETCH(&scorer.wide[row])
-            for i in range(n_keys):
-                add_slots(scorer, keys[i], scores)
-        if s + 1 == scorer.n_stages:
-            verdict = judge(scores, limits, scorer.width, 0)
+        if n_rows > 1:
+            scorer.kernels.sum_rows(scores, rows, n_rows, scorer.width)
+        for i in range(n_keys):
+            row = scorer.index[keys[i] >> scorer.shift]
+            if scorer.narrow != NULL:
+                DYNSEL_PREFETCH(&scorer.narrow[row])
+            else:
+                DYNSEL_PREFETCH(&scorer.wide[row])
+        for i in range(n_keys):
+            add_slots(scorer, keys[i], scores)
+        margin = margins[s] if s + 1 < scorer.n_stages else 0
+        verdict = scorer.kernels.judge(scores, limits, scorer.width, max(margin, 1))
+        if margin == 0 or verdict.close <= 1:
             break
-        verdict = judge(scores, limits, scorer.width, margins[s])
-        if verdict.close <= 1:
-            break
+        s += 1
     decision.label = verdict.label
     decision.stage = s
     return decision
 
 
-def judge_scores(
-    const score_t[::1] scores not None,
-    const score_t[::1] limits not None,
-    int margin,
-    bint plainly=False,
-) -> tuple:
-    """The verdict on some scores: best score, its first label, and how many labels
-    are above the best minus the margin. For tests.
+def kernel_names() -> list:
+    """The forms of the kernels that this machine can run, the plain one first."""
+    return [
+        get_kernels(kind).name.decode("ascii")
+        for kind in range(N_KERNELS)
+        if get_kernels(kind) != NULL
+    ]
 
-    plainly (bool): Whether to use the plain form of the code in place of vectors.
+
+def run_kernels(int kind, const score_t[:, ::1] rows not None, limits, int margin):
+    """What the kernels of a kind make of some rows, for tests.
+
+    RETURNS (tuple): The sums of the rows; the first valid label above the best minus
+        the margin; and whether there is none (0), only this (1) or more (2).
     """
-    if scores.shape[0] != limits.shape[0] or not scores.shape[0] or scores.shape[0] % LANES:
-        raise ValueError(scores.shape[0])
-    if plainly:
-        verdict = judge_plainly(&scores[0], &limits[0], scores.shape[0], margin)
-    else:
-        verdict = judge(&scores[0], &limits[0], scores.shape[0], margin)
-    return verdict.best, verdict.label, verdict.close
+    cdef const Kernels* kernels = get_kernels(kind)
+    cdef const score_t[::1] limit_view = limits
+    cdef vector[const score_t*] pointers
+    cdef int width = rows.shape[1]
+    cdef int i
+    if kernels == NULL or limit_view.shape[0] != width or width % LANES or margin < 1:
+        raise ValueError(kind, width, margin)
+    sums = np.zeros(width, dtype="int16")
+    cdef score_t[::1] view = sums
+    for i in range(rows.shape[0]):
+        pointers.push_back(&rows[i, 0])
+    kernels.sum_rows(&view[0], pointers.data(), rows.shape[0], width)
+    verdict = kernels.judge(&view[0], &limit_view[0], width, margin)
+    return sums.tolist(), verdict.label, min(verdict.close, 2)

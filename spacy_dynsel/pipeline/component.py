@@ -72,14 +72,13 @@ class DynselComponent(TrainablePipe):
         self.model = model
         self.name = name
         self.scorer = scorer
-        self.cfg = {
+        self.cfg: dict[str, Any] = {
             "cache_size": cache_size,
             "labels": [],
             "margin": margin,
             "n_threads": n_threads,
             **settings,
         }
-        self._just_updated = RecentDocs()
         self._check_settings()
         self._sync_labels()
 
@@ -196,9 +195,7 @@ class DynselComponent(TrainablePipe):
             exclude,
         )
 
-    def from_disk(
-        self: Self, path: str | Path, *, exclude: Iterable[str] = ()
-    ) -> Self:
+    def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load the component from a directory."""
         util.from_disk(
             path,
@@ -220,8 +217,12 @@ class DynselComponent(TrainablePipe):
         self._sync_labels()
 
     def _sync_labels(self) -> None:
-        """Know the string IDs of the labels."""
-        raise NotImplementedError
+        """Follow a change of the labels."""
+        self._just_updated = RecentDocs()
+
+    def _keep_string(self, label: str) -> int:
+        """The string ID of a label, which has to outlive memory zones."""
+        return self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
 
     def _check_label(self, label: Any) -> None:
         if not isinstance(label, str):
@@ -231,7 +232,10 @@ class DynselComponent(TrainablePipe):
 
     def _check_settings(self) -> None:
         self.margin = self.margin
-        for name, low, high in (("n_threads", 1, 1024), ("cache_size", 1, MAX_CACHE_SIZE)):
+        for name, low, high in (
+            ("n_threads", 1, 1024),
+            ("cache_size", 1, MAX_CACHE_SIZE),
+        ):
             value = self.cfg[name]
             if not isinstance(value, int) or not low <= value <= high:
                 raise ValueError(

@@ -244,17 +244,13 @@ class DynselNER(DynselComponent):
         return 1
 
     def _sync_labels(self) -> None:
+        super()._sync_labels()
         self._types = np.array(
-            [
-                self.vocab.strings.add(label, allow_transient=False)
-                for label in self.cfg["labels"]
-            ],
-            dtype="uint64",
+            [self._keep_string(label) for label in self.cfg["labels"]], dtype="uint64"
         )
         self.engine.set_types(self._types)
         if self.engine.is_initialized:
             self.model.set_dim("nO", self.engine.n_outputs, force=True)
-        self._just_updated = RecentDocs()
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -85,11 +85,6 @@ class DynselTagger(DynselComponent):
             labels = np.concatenate(
                 [np.zeros(0, "uint16"), *map(np.asarray, batch_tag_ids)]
             ).astype("uint16")
-        n_tokens = sum(map(len, docs))
-        if n_tokens != len(labels) or labels.max(initial=0) >= max(1, len(self._tags)):
-            raise ValueError(
-                Errors.DS045.format(n_predictions=len(labels), n_tokens=n_tokens)
-            )
         write_tags(docs, labels, self._tags, self.cfg["overwrite"])
 
     def explain(self, doc: Doc) -> list[Explanation]:
@@ -183,21 +178,17 @@ class DynselTagger(DynselComponent):
                 )
             )
         self.cfg["labels"].append(label)
-        self.vocab.strings.add(label, allow_transient=False)
+        self._keep_string(label)
         return 1
 
     def _sync_labels(self) -> None:
-        """Know the string IDs of the labels."""
+        super()._sync_labels()
+        # The string IDs of the labels.
         self._tags = np.array(
-            [
-                self.vocab.strings.add(label, allow_transient=False)
-                for label in self.labels
-            ],
-            dtype="uint64",
+            [self._keep_string(label) for label in self.labels], dtype="uint64"
         )
         # What the string IDs of tags in gold data mean, as far as seen.
         self._gold_labels: dict[int, int] = {0: MISSING}
-        self._just_updated = RecentDocs()
 
     def _tag_strings(self, doc: Doc) -> Iterator[str]:
         for tag in np.unique(read_tags(doc)).tolist():

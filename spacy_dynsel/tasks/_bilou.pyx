@@ -26,8 +26,8 @@ from ..bridge cimport (
     LexemeReader,
     SequenceC,
     find_records,
-    list_docs,
     make_records,
+    read_docs,
     read_tokens,
 )
 from ..core.gazetteer cimport Gazetteer, GazetteerC, match_lists
@@ -35,7 +35,7 @@ from ..core.hashing cimport fold, mix
 from ..core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ..core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
 from ..core.program cimport ContextC, LexemeRecC, get_key
-from ..core.scorer cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows
+from ..core.scorer cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows, sum_fused
 from ..core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "<atomic>" namespace "std" nogil:
@@ -517,7 +517,6 @@ cdef void look(
         places[i] = s.records[position - REACH_C + i]
     context.lexemes = places
     context.dynamic = s.dynamic.data() + (position - REACH_C) * task.n_dynamic
-    context.n_dynamic = task.n_dynamic
     for i in range(2 * REACH_C + 1, N_PLACES):
         places[i] = absent
     if not task.remembers:
@@ -590,6 +589,7 @@ cdef DecisionC decide_step(
     cdef uint8_t flags = s.flags[step]
     cdef score_t* limits
     cdef DecisionC decision
+    sum_fused(scorer, 0, context, s.scores.data())
     if open_type == NONE:
         limits = s.closed_limits.data() + (flags & 3) * scorer.width
         return decide(scorer, context, limits, margins, s.scores.data())
@@ -653,7 +653,7 @@ def predict(
     cdef int i, size = 0
     cdef uint16_t[::1] action_view
     cdef uint64_t[:, ::1] count_view
-    n_tokens = list_docs(docs, sequences)
+    n_tokens = read_docs(docs, sequences)
     actions = np.empty(n_tokens, dtype="uint16")
     tasks.push_back(0)
     for i in range(<int>sequences.size()):
@@ -823,7 +823,7 @@ cdef class Readings:
         self.has_starts = starts is not None
         if self.has_starts:
             self.starts = starts
-        self.n_tokens = list_docs(docs, self.sequences)
+        self.n_tokens = read_docs(docs, self.sequences)
         self.records.resize(self.n_tokens)
         for i in range(<int>self.sequences.size()):
             records = self.records.data() + self.sequences[i].offset

@@ -15,12 +15,23 @@ from ..bridge cimport (
     SequenceC,
     find_records,
     make_records,
+    read_docs,
+    read_orths,
+    sentence_end,
     split_docs,
 )
 from ..core.learner cimport CORRECT, WRONG, Learner, StepC
-from ..core.lexicon cimport Arena, Lexicon, LexiconC
+from ..core.lexicon cimport Arena, Lexicon, LexiconC, look_up
 from ..core.program cimport ContextC, LexemeRecC, get_key
-from ..core.scorer cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows
+from ..core.scorer cimport (
+    DecisionC,
+    Scorer,
+    ScorerC,
+    add_slots,
+    decide,
+    prefetch_rows,
+    sum_fused,
+)
 from ..core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 
 cdef extern from "<atomic>" namespace "std" nogil:
@@ -36,8 +47,9 @@ cdef enum:
     # Tokens whose records are gathered at once, and tokens that a thread takes at once.
     BLOCK = 1024
     TASK = 2048
-    # How many tokens ahead of their first use the rows of a lexeme are asked for.
-    AHEAD = 9
+    # How many tokens ahead the rows of a lexeme are asked for, and added up.
+    AHEAD_ROWS = 9
+    AHEAD_TOKENS = 32
 
 REACH = REACH_C
 
@@ -67,8 +79,9 @@ class TagBatch:
 
 cdef struct JobC:
     PyObject* owner
-    SequenceC* sequences
-    int* tasks               # [n_tasks + 1] into sequences
+    SequenceC* docs
+    size_t n_tokens
+    int* tasks               # [n_tasks + 1] into docs
     int n_tasks
     atomic_int* next_task
     const ScorerC* scorer
@@ -78,8 +91,28 @@ cdef struct JobC:
     const score_t* limits
     const int* margins
     uint16_t* labels
-    int n_threads
     uint64_t* stage_counts   # [n_threads][n_stages]
+
+
+cdef struct PieceC:
+    # A part of a sentence, and where its first token is in the arrays of a worker.
+    const SequenceC* doc
+    int start
+    int n
+    int place
+    int before               # how many of its REACH neighbours on either side are tokens
+    int after                # of its sentence: all or none, unless a sentence is cut
+
+
+cdef struct WorkerC:
+    # The scratch memory of a thread.
+    vector[PieceC] pieces
+    vector[uint64_t] orths
+    vector[LexemeRecC*] records
+    vector[atom_t] tags
+    vector[score_t] scores   # [AHEAD_TOKENS][width]
+    int n                    # tokens in the arrays, with what stands between sentences
+    uint64_t* stage_counts
 
 
 cdef class _Job:
@@ -124,7 +157,7 @@ def predict(
     cdef int i, size = 0
     cdef uint16_t[::1] label_view
     cdef uint64_t[:, ::1] count_view
-    n_tokens = split_docs(docs, sequences)
+    n_tokens = read_docs(docs, sequences)
     labels = np.empty(n_tokens, dtype="uint16")
     tasks.push_back(0)
     for i in range(<int>sequences.size()):
@@ -133,8 +166,8 @@ def predict(
             tasks.push_back(i + 1)
             size = 0
     job.n_tasks = <int>tasks.size() - 1
-    job.n_threads = max(1, min(n_threads, job.n_tasks))
-    counts = np.zeros((job.n_threads, scorer.c.n_stages), dtype="uint64")
+    n_threads = max(1, min(n_threads, job.n_tasks))
+    counts = np.zeros((n_threads, scorer.c.n_stages), dtype="uint64")
     if n_tokens:
         label_view = labels
         count_view = counts
@@ -147,7 +180,8 @@ def predict(
         owner.error = None
         next_task.store(0)
         job.owner = <PyObject*>owner
-        job.sequences = sequences.data()
+        job.docs = sequences.data()
+        job.n_tokens = n_tokens
         job.tasks = tasks.data()
         job.next_task = &next_task
         job.scorer = &scorer.c
@@ -159,91 +193,140 @@ def predict(
         job.labels = &label_view[0]
         job.stage_counts = &count_view[0, 0]
         with nogil:
-            run_workers(job.n_threads, work, &job)
+            run_workers(n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
-    return TagBatch(labels, _doc_ends(docs), counts.sum(axis=0))
+    return TagBatch(labels, _doc_ends(docs), counts[0] if n_threads == 1 else counts.sum(axis=0))
 
 
-cdef void work(void* data, int worker) noexcept nogil:
+cdef void work(void* data, int number) noexcept nogil:
+    """Take tasks until none is left. Sentences are gathered up to a block and then
+    tagged together, so that memory is waited for once a block and not once a
+    sentence."""
     cdef JobC* job = <JobC*>data
-    cdef vector[LexemeRecC*] records
-    cdef vector[atom_t] tags
-    cdef vector[score_t] scores
-    cdef const SequenceC* sequence
-    cdef int task, i, start
-    records.resize(BLOCK + 2 * REACH_C)
-    tags.resize(BLOCK + 2 * REACH_C)
-    scores.resize(job.scorer.width)
+    cdef WorkerC worker
+    cdef PieceC piece
+    cdef int task, i, start, end
+    cdef int room = min(<size_t>BLOCK, job.n_tokens) + 2 * REACH_C
+    worker.orths.resize(room)
+    worker.records.resize(room)
+    worker.tags.resize(room)
+    worker.scores.resize(<size_t>AHEAD_TOKENS * job.scorer.width)
+    worker.stage_counts = job.stage_counts + number * job.scorer.n_stages
+    worker.n = 0
     while True:
         task = job.next_task.fetch_add(1)
         if task >= job.n_tasks:
             break
         for i in range(job.tasks[task], job.tasks[task + 1]):
-            sequence = &job.sequences[i]
-            for start in range(REACH_C):
-                tags[start] = 0
+            piece.doc = &job.docs[i]
             start = 0
-            while start < sequence.length:
-                if not tag_block(job, worker, sequence, start, records, tags, scores):
-                    return
-                start += BLOCK
+            while start < piece.doc.length:
+                end = sentence_end(piece.doc, start)
+                piece.start = start
+                while piece.start < end:
+                    if worker.n + 2 * REACH_C + min(end - piece.start, <int>BLOCK) > room:
+                        if not tag_block(job, &worker):
+                            return
+                    piece.n = min(end - piece.start, <int>BLOCK)
+                    piece.before = min(<int>REACH_C, piece.start - start)
+                    piece.after = min(<int>REACH_C, end - piece.start - piece.n)
+                    piece.place = worker.n + REACH_C
+                    worker.pieces.push_back(piece)
+                    worker.n += piece.n + 2 * REACH_C
+                    piece.start += piece.n
+                start = end
+        if not tag_block(job, &worker):
+            return
 
 
-cdef bint tag_block(
-    JobC* job,
-    int worker,
-    const SequenceC* sequence,
-    int start,
-    vector[LexemeRecC*]& records,
-    vector[atom_t]& tags,
-    vector[score_t]& scores,
-) noexcept nogil:
-    """Tag up to BLOCK tokens of a sequence. The first tags are those of the tokens
-    before the block, and are left there for the next. RETURNS: False after an error."""
-    cdef int n = min(<int>BLOCK, sequence.length - start)
-    cdef uint16_t* labels = job.labels + sequence.offset + start
-    cdef uint64_t* counts = job.stage_counts + worker * job.scorer.n_stages
-    cdef ContextC context
-    cdef DecisionC decision
+cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
+    """Tag the pieces that were gathered. RETURNS: False after an error."""
+    cdef const PieceC* piece
     cdef PyObject* scratch = NULL
-    cdef int i
-    if not find_records(
-        sequence, start - REACH_C, n + 2 * REACH_C, job.lexicon,
-        job.before_start, job.after_end, records.data(),
-    ):
-        scratch = complete_records(job, sequence, start - REACH_C, n + 2 * REACH_C, records)
+    cdef bint complete = True
+    cdef int i, j, first
+    for i in range(<int>worker.pieces.size()):
+        piece = &worker.pieces[i]
+        read_orths(
+            piece.doc, piece.start - piece.before, piece.before + piece.n + piece.after,
+            &worker.orths[piece.place - piece.before],
+        )
+    for i in range(<int>worker.pieces.size()):
+        piece = &worker.pieces[i]
+        first = piece.place - piece.before
+        complete &= look_up(
+            job.lexicon, &worker.orths[first], piece.before + piece.n + piece.after,
+            &worker.records[first],
+        )
+        for j in range(piece.before, REACH_C):
+            worker.records[piece.place - 1 - j] = job.before_start
+        for j in range(piece.after, REACH_C):
+            worker.records[piece.place + piece.n + j] = job.after_end
+    if not complete:
+        scratch = complete_records(job, worker)
         if scratch == NULL:
             return False
-    context.n_dynamic = 1
-    for i in range(n):
-        if i + AHEAD < n:
-            prefetch_rows(job.scorer, records[i + AHEAD])
-        context.lexemes = records.data() + i
-        context.dynamic = tags.data() + i
-        decision = decide(job.scorer, &context, job.limits, job.margins, scores.data())
-        tags[i + REACH_C] = decision.label + 1
-        labels[i] = <uint16_t>decision.label
-        counts[decision.stage] += 1
-    for i in range(REACH_C):
-        tags[i] = tags[n + i]
+    for i in range(<int>worker.pieces.size()):
+        tag_piece(job, worker, &worker.pieces[i])
     if scratch != NULL:
         free_scratch(scratch)
+    worker.pieces.clear()
+    worker.n = 0
     return True
 
 
-cdef PyObject* complete_records(
-    JobC* job, const SequenceC* sequence, int start, int n, vector[LexemeRecC*]& records
-) noexcept with gil:
+cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept nogil:
+    cdef const ScorerC* scorer = job.scorer
+    cdef uint16_t* labels = job.labels + piece.doc.offset + piece.start
+    cdef ContextC context
+    cdef DecisionC decision
+    cdef atom_t* tags = worker.tags.data() + piece.place
+    cdef LexemeRecC** records = worker.records.data() + piece.place
+    cdef LexemeRecC** last = worker.records.data() + worker.n - 1
+    cdef score_t* scores
+    cdef int i, start
+    for i in range(1, REACH_C + 1):
+        # What comes before in the same sentence has its labels already.
+        tags[-i] = labels[-i] + 1 if i <= piece.before else 0
+    start = 0
+    while start < piece.n:
+        # First what does not depend on tags, for some tokens, then their tags.
+        for i in range(start, min(start + AHEAD_TOKENS, piece.n)):
+            if records + i + AHEAD_ROWS <= last:
+                prefetch_rows(scorer, records[i + AHEAD_ROWS])
+            context.lexemes = records + i - REACH_C
+            sum_fused(
+                scorer, 0, &context,
+                worker.scores.data() + <size_t>(i - start) * scorer.width,
+            )
+        for i in range(start, min(start + AHEAD_TOKENS, piece.n)):
+            context.lexemes = records + i - REACH_C
+            context.dynamic = tags + i - REACH_C
+            scores = worker.scores.data() + <size_t>(i - start) * scorer.width
+            decision = decide(scorer, &context, job.limits, job.margins, scores)
+            tags[i] = decision.label + 1
+            labels[i] = <uint16_t>decision.label
+            worker.stage_counts[decision.stage] += 1
+        start += AHEAD_TOKENS
+
+
+cdef PyObject* complete_records(JobC* job, WorkerC* worker) noexcept with gil:
     """RETURNS: The owner of records that are not kept, or NULL after an error."""
     cdef _Job owner = <_Job>job.owner
     cdef Arena scratch
+    cdef const PieceC* piece
+    cdef int i
     try:
         scratch = Arena()
-        make_records(
-            sequence, start, n, records.data(), owner.docs[sequence.doc],
-            owner.lexicon, owner.reader, scratch,
-        )
+        for i in range(<int>worker.pieces.size()):
+            piece = &worker.pieces[i]
+            make_records(
+                piece.doc, piece.start - piece.before,
+                piece.before + piece.n + piece.after,
+                &worker.records[piece.place - piece.before],
+                owner.docs[piece.doc.doc], owner.lexicon, owner.reader, scratch,
+            )
         return new_reference(scratch)
     except BaseException as error:
         owner.error = error
@@ -326,7 +409,6 @@ cdef class TrainingBatch:
         cdef vector[atom_t] tags
         cdef ContextC context
         cdef int64_t i, r, start
-        context.n_dynamic = 1
         with nogil:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
@@ -355,7 +437,6 @@ cdef class TrainingBatch:
         cdef double loss = 0
         one_correct.resize(learner.n_labels, <uint8_t>WRONG)
         one_wrong.resize(learner.n_labels, <uint8_t>CORRECT)
-        context.n_dynamic = 1
         with nogil:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
@@ -393,7 +474,6 @@ cdef class TrainingBatch:
         labels = np.zeros(self.records.size(), dtype="uint16")
         cdef uint16_t[::1] view = labels
         costs.resize(learner.n_labels, <uint8_t>CORRECT)
-        context.n_dynamic = 1
         with nogil:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
@@ -430,7 +510,6 @@ def explain(doc, labels, Lexicon lexicon, LexemeReader reader, Scorer scorer):
         (n_tokens, scorer.c.program.n_templates, scorer.c.width), dtype="int16"
     )
     cdef score_t[:, :, ::1] view = scores
-    context.n_dynamic = 1
     for j in range(<int>sequences.size()):
         n = sequences[j].length
         records.resize(n + 2 * REACH_C)

@@ -1,6 +1,7 @@
 """What the models of all tasks have in common: templates, weights in both forms, the
 lexicon, and the file."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -58,7 +59,7 @@ class Explanation(NamedTuple):
     contributions: dict[str, tuple[float, float]]
 
 
-class LinearModel:
+class LinearModel(ABC):
     """A linear classifier with early exit over the decisions of a task.
 
     A task says which columns and places there are, how its docs become decisions, and
@@ -96,9 +97,11 @@ class LinearModel:
         lexical = sorted((used | set(needed)) & set(LEXICAL_COLUMNS))
         self._program = Program(templates, lexical, dynamic, all_places)
         self._prune = settings.prune
-        self._reader: LexemeReader | None = None
-        self._learner: Learner | None = None
-        self._training_lexicon: Lexicon | None = None
+        # These are there once the model is initialized, the learner and its lexicon
+        # once it is trained.
+        self._reader: Any = None
+        self._learner: Any = None
+        self._training_lexicon: Any = None
         self._scorer: Scorer | None = None
         self._lexicon: Lexicon | None = None
 
@@ -142,16 +145,16 @@ class LinearModel:
             )
         return self._lexicon
 
+    @abstractmethod
     def predict(
         self, docs: list[Doc], margin: float | list[float], n_threads: int
     ) -> Any:
         """Predict the labels of docs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def predict_in_training(self, docs: list[Doc]) -> Any:
         """Predict with the weights as they are, without compiling them first: for
         docs that are annotated between two updates."""
-        raise NotImplementedError
 
     def count_stages(
         self, docs: list[Doc], margin: float | list[float], n_threads: int
@@ -198,7 +201,9 @@ class LinearModel:
         self._learner = None
         self._training_lexicon = None
         self._lexicon = None
-        self._scorer = self._make_scorer(arrays["index"], arrays["slots"], meta["scale"])
+        self._scorer = self._make_scorer(
+            arrays["index"], arrays["slots"], meta["scale"]
+        )
 
     # What a task adds to the file and takes from it.
 
@@ -207,7 +212,6 @@ class LinearModel:
 
     def _tables(self) -> dict[str, np.ndarray]:
         """The tables of the lexeme reader."""
-        assert self._reader is not None
         return {
             "class_keys": self._reader.class_keys,
             "class_values": self._reader.class_values,
@@ -215,9 +219,7 @@ class LinearModel:
             "cluster_values": self._reader.cluster_values,
         }
 
-    def _load_extra(
-        self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
-    ) -> None:
+    def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self._reader = self._make_reader(
             (arrays["class_keys"], arrays["class_values"]),
             (arrays["cluster_keys"], arrays["cluster_values"]),
@@ -234,7 +236,6 @@ class LinearModel:
     # The two forms of the weights.
 
     def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        assert self._learner is not None
         return self._learner.get_weights()
 
     def _make_scorer(
@@ -264,7 +265,6 @@ class LinearModel:
         keys, labels, weights = unpack_weights(scorer.index, scorer.slots)
         self._new_learner(self.settings.for_small_data())
         values = weights.astype("float32") / np.float32(scorer.scale)
-        assert self._learner is not None
         self._learner.set_weights(keys, labels, values, RESUMED_SQUARES)
 
     def _load_clusters(self, vocab: Vocab, lang: str) -> tuple[np.ndarray, np.ndarray]:
@@ -282,6 +282,7 @@ class LinearModel:
             {
                 vocab.strings.as_int(word): cluster + N_RESERVED
                 for word, cluster in table.items()
+                if cluster  # 0 stands for words that have none
             }
         )
 
@@ -315,7 +316,6 @@ class LinearModel:
             lead = int(scores[ranked[0]] - scores[second]) if second >= 0 else 0
             if second < 0 or lead >= margins[stage]:
                 break
-        assert ranked[0] == label
         contributions = {names[t]: token_parts[t] for t in range(end)}
         if scorer.bias is not None:
             contributions["bias"] = scorer.bias
@@ -336,7 +336,7 @@ class LinearModel:
 
     def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Raise an error unless the contents of a file can be used without harm."""
-        labels = meta.get("labels")
+        labels: Any = meta.get("labels")
         require(
             isinstance(labels, list)
             and self.min_labels <= len(labels)
@@ -347,7 +347,8 @@ class LinearModel:
         )
         scale = meta.get("scale")
         require(isinstance(scale, float) and 0 < scale < 1e9, "its scale is malformed")
-        expected, found = self.templates.to_lines(), meta.get("templates")
+        expected: list[str] = self.templates.to_lines()
+        found: Any = meta.get("templates")
         if found != expected:
             require(isinstance(found, list), "its templates are malformed")
             different = [
@@ -390,7 +391,7 @@ def lookup_arrays(table: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def minibatch(examples: Iterable[T], size: int) -> Iterator[list[T]]:
-    batch = []
+    batch: list[T] = []
     for example in examples:
         batch.append(example)
         if len(batch) == size:

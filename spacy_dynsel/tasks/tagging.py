@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..bridge import LEXICAL_COLUMNS, read_lowers
+from ..bridge import LEXICAL_COLUMNS, read_lowers, read_sent_starts
 from ..core.scorer import MAX_LABELS
 from ..errors import Errors
 from ..settings import LearnerSettings
@@ -144,8 +145,12 @@ class TaggingModel(LinearModel):
     def predict_in_training(self, docs: list[Doc]) -> TagBatch:
         """Predict with the weights as they are, without compiling them first: for
         docs that are annotated between two updates."""
-        golds = [GoldDoc(doc, _all_missing(doc), np.zeros(0, "int32")) for doc in docs]
-        labels = self._training_batch(golds, _whole_docs(golds)).guess(self._learner)
+        golds = [
+            GoldDoc(doc, np.full(len(doc), MISSING), read_sent_starts(doc))
+            for doc in docs
+        ]
+        ranges = _training_ranges(golds, "sentences")
+        labels = self._training_batch(golds, ranges).guess(self._learner)
         ends = np.cumsum([len(doc) for doc in docs])
         return TagBatch(labels, ends, np.zeros(self.n_stages, dtype="uint64"))
 
@@ -176,9 +181,7 @@ class TaggingModel(LinearModel):
     def _extra_meta(self) -> dict[str, Any]:
         return {"n_classes": self._n_classes}
 
-    def _load_extra(
-        self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
-    ) -> None:
+    def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         super()._load_extra(meta, arrays)
         self._n_classes = meta["n_classes"]
 
@@ -222,7 +225,7 @@ class TaggingModel(LinearModel):
         return lookup_arrays(by_word)
 
     def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        n_classes = meta.get("n_classes")
+        n_classes: Any = meta.get("n_classes")
         require(
             isinstance(n_classes, int) and 0 <= n_classes < 1 << 20,
             "its number of ambiguity classes is malformed",
@@ -265,27 +268,24 @@ def _training_ranges(batch: Sequence[GoldDoc], copies: str) -> np.ndarray:
     where docs are single sentences, the batch laid end to end stands in for a
     document, so that what happens at unmarked boundaries is learned all the same.
     """
-    whole = _whole_docs(batch)
     sentences: list[tuple[int, int]] = []
     documents: list[tuple[int, int]] = []
-    for (start, end), gold in zip(whole.tolist(), batch, strict=True):
+    open_document = False  # whether the last document can take in more sentences
+    for (start, end), gold in zip(_whole_docs(batch).tolist(), batch, strict=True):
         inner = np.flatnonzero(gold.sent_starts[1:] == 1) + 1 + start
         bounds = [start, *inner.tolist(), end]
-        sentences += zip(bounds, bounds[1:], strict=False)
-        if len(bounds) > 2:
-            documents.append((start, end))
-        elif documents and documents[-1][1] == start and joined:
+        sentences += pairwise(bounds)
+        is_sentence = len(bounds) == 2
+        if is_sentence and open_document:
             documents[-1] = (documents[-1][0], end)
         else:
             documents.append((start, end))
-        joined = len(bounds) == 2
-    ranges = []
-    if copies != "documents":
-        ranges += sentences
-    if copies != "sentences":
-        ranges += [pair for pair in documents if copies == "documents" or pair not in sentences]
+        open_document = is_sentence
+    if copies == "sentences":
+        ranges = sentences
+    elif copies == "documents":
+        ranges = documents
+    else:
+        known = set(sentences)
+        ranges = sentences + [pair for pair in documents if pair not in known]
     return np.array(ranges, dtype="int64").reshape(-1, 2)
-
-
-def _all_missing(doc: Doc) -> np.ndarray:
-    return np.full(len(doc), -1, dtype="int32")

@@ -1,0 +1,3 @@
+import numpy as np
+
+def checksum(data: bytes | bytearray | np.ndarray) -> int: ...

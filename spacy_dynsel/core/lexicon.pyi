@@ -1,0 +1,12 @@
+from .scorer import Scorer
+
+class Lexicon:
+    n_columns: int
+    max_records: int
+
+    def __init__(
+        self, n_columns: int, scorers: list[Scorer], max_records: int
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def n_bytes(self) -> int: ...

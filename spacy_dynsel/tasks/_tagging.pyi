@@ -1,0 +1,56 @@
+from collections.abc import Iterator
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..bridge import LexemeReader
+from ..core.learner import Learner
+from ..core.lexicon import Lexicon
+from ..core.scorer import Scorer
+
+REACH: int
+MISSING: int
+NOT: int
+
+class TagBatch:
+    labels: np.ndarray
+    ends: np.ndarray
+    stage_counts: np.ndarray
+
+    def __init__(
+        self, labels: np.ndarray, ends: np.ndarray, stage_counts: np.ndarray
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, i: int) -> np.ndarray: ...
+    def __iter__(self) -> Iterator[np.ndarray]: ...
+
+class TrainingBatch:
+    def __init__(
+        self,
+        docs: list[Doc],
+        gold: np.ndarray,
+        ranges: np.ndarray,
+        lexicon: Lexicon,
+        reader: LexemeReader,
+    ) -> None: ...
+    def count(self, learner: Learner) -> None: ...
+    def update(
+        self, learner: Learner, drop: float, predicted_history: float
+    ) -> float: ...
+    def guess(self, learner: Learner) -> np.ndarray: ...
+
+def predict(
+    docs: list[Doc],
+    lexicon: Lexicon,
+    reader: LexemeReader,
+    scorer: Scorer,
+    margins: list[int],
+    n_threads: int,
+) -> TagBatch: ...
+def explain(
+    doc: Doc,
+    labels: np.ndarray,
+    lexicon: Lexicon,
+    reader: LexemeReader,
+    scorer: Scorer,
+) -> np.ndarray: ...

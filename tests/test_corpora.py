@@ -1,0 +1,62 @@
+"""Real corpora, where there are any: that the tagger learns, not how fast it is."""
+
+import random
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+pytestmark = pytest.mark.corpus
+
+
+def read_sentences(path, column, n_sentences):
+    sentences, words, tags = [], [], []
+    with path.open(encoding="utf8") as lines:
+        for line in lines:
+            fields = line.rstrip("\n").split("\t")
+            if fields[0].isdigit():
+                words.append(fields[1])
+                tags.append(fields[column])
+            elif words and not line.strip():
+                sentences.append((words, tags))
+                words, tags = [], []
+            if len(sentences) == n_sentences:
+                break
+    return sentences
+
+
+def make_examples(nlp, sentences):
+    return [
+        Example(
+            Doc(nlp.vocab, words=words),
+            Doc(nlp.vocab, words=words, tags=tags),
+        )
+        for words, tags in sentences
+    ]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "lang", "column", "bound"),
+    [("ud_en_ewt", "en", 4, 0.89), ("ud_pt_bosque", "pt", 3, 0.93)],
+)
+def test_learns_a_corpus(corpora, corpus, lang, column, bound):
+    """3,000 sentences, 3 epochs: well above a tagger that knows only words."""
+    folder = corpora / corpus
+    if not folder.is_dir():
+        pytest.skip(f"{corpus} is not in DYNSEL_DATA")
+    nlp = spacy.blank(lang)
+    tagger = nlp.add_pipe("dynsel_tagger")
+    train = make_examples(nlp, read_sentences(folder / "train.conllu", column, 3000))
+    dev = make_examples(nlp, read_sentences(folder / "dev.conllu", column, 500))
+    nlp.initialize(lambda: train)
+    rng = random.Random(0)
+    for _ in range(3):
+        rng.shuffle(train)
+        for start in range(0, len(train), 100):
+            tagger.update(train[start : start + 100], drop=0.1)
+    scores = nlp.evaluate(dev)
+    assert scores["tag_acc"] > bound
+    tagger.margin = float("inf")
+    assert scores["tag_acc"] > nlp.evaluate(dev)["tag_acc"] - 0.002
+    assert len(tagger.engine.to_bytes()) < 8_000_000
