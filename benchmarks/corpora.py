@@ -118,7 +118,9 @@ class EntitySentence:
     starts_document: bool
 
 
-def read_iob(path: Path, *, without: frozenset[str] = frozenset()) -> Iterator[EntitySentence]:
+def read_iob(
+    path: Path, *, without: frozenset[str] = frozenset()
+) -> Iterator[EntitySentence]:
     """Read the sentences of a file with a word and an IOB tag in each line: the first
     and the last field, or, in .iob2 files, the second and the third.
 
@@ -135,7 +137,9 @@ def read_iob(path: Path, *, without: frozenset[str] = frozenset()) -> Iterator[E
         elif not line.strip(" "):
             if sentence.words:
                 tags = iob_to_biluo(sentence.tags)
-                sentence.tags = ["O" if t[2:] in without else t for t in biluo_to_iob(tags)]
+                sentence.tags = [
+                    "O" if t[2:] in without else t for t in biluo_to_iob(tags)
+                ]
                 yield sentence
             sentence = EntitySentence([], [], False)
         elif not (numbered and line.startswith("#")):
@@ -177,7 +181,9 @@ def make_entity_docs(
     ]
 
 
-def write_entity_docbins(corpus: str, folder: Path, *, block: int | None) -> dict[str, Path]:
+def write_entity_docbins(
+    corpus: str, folder: Path, *, block: int | None
+) -> dict[str, Path]:
     """Convert the splits of a corpus with entities to DocBin files, once."""
     level = "documents" if block is None else f"blocks{block}"
     paths = {}

@@ -78,7 +78,8 @@ def tag_labels(doc: Doc) -> list[str]:
 
 def entity_labels(doc: Doc) -> list[str]:
     return [
-        f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O" for token in doc
+        f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O"
+        for token in doc
     ]
 
 

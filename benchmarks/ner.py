@@ -53,7 +53,9 @@ def bare(doc: Doc, vocab: Any, *, with_starts: bool = True) -> Doc:
     return Doc(
         vocab,
         words=[token.text for token in doc],
-        sent_starts=[bool(token.is_sent_start) for token in doc] if with_starts else None,
+        sent_starts=[bool(token.is_sent_start) for token in doc]
+        if with_starts
+        else None,
     )
 
 
@@ -80,7 +82,9 @@ def f_score(
     return 200 * right / max(1, n_predicted + n_gold)
 
 
-def pipe_predictor(nlp: Language, *, with_starts: bool = True) -> Callable[[Doc], Spans]:
+def pipe_predictor(
+    nlp: Language, *, with_starts: bool = True
+) -> Callable[[Doc], Spans]:
     def predict(doc: Doc) -> Spans:
         result = bare(doc, nlp.vocab, with_starts=with_starts)
         for _, component in nlp.pipeline:
@@ -95,7 +99,9 @@ def crf_predictor(crf: Any) -> Callable[[Doc], Spans]:
         tags: list[str] = []
         for sent in doc.sents:
             tags += crf.tag([token.text for token in sent])
-        return spans_of(Doc(doc.vocab, words=[token.text for token in doc], ents=repair(tags)))
+        return spans_of(
+            Doc(doc.vocab, words=[token.text for token in doc], ents=repair(tags))
+        )
 
     return predict
 
@@ -151,7 +157,9 @@ def measure_elsewhere(
     labels = {"PER", "ORG", "LOC"}
     table: dict[str, Any] = {}
     for name, path in files.items():
-        gold = make_entity_docs(spacy.blank("en").vocab, list(read_iob(path)), block=None)
+        gold = make_entity_docs(
+            spacy.blank("en").vocab, list(read_iob(path)), block=None
+        )
         table[name] = {
             "dynsel": sum(f_score(pipe_predictor(nlp), gold, labels) for nlp in ours)
             / len(ours),
@@ -243,7 +251,13 @@ def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
     model = CACHE / f"crf-{train_path.stem}.model"
     measured = model.with_suffix(".json")
     if not measured.exists():
-        command = [sys.executable, str(HERE / "crf.py"), str(train_path), str(model), "ner"]
+        command = [
+            sys.executable,
+            str(HERE / "crf.py"),
+            str(train_path),
+            str(model),
+            "ner",
+        ]
         measured.write_text(json.dumps(run_measured(command)))
     return model, json.loads(measured.read_text())
 

@@ -139,7 +139,9 @@ class Errors(metaclass=ErrorsWithCodes):
         "The labels given to component '{name}' can't be read: {labels!r}. Give a list "
         "of entity labels, or what 'spacy init labels' writes."
     )
-    DS105 = "There is no component '{name}' in the pipeline whose o_bias could be tuned."
+    DS105 = (
+        "There is no component '{name}' in the pipeline whose o_bias could be tuned."
+    )
     # Gazetteers
     DS110 = "Can't read the gazetteer file '{path}': {reason}."
     DS111 = (

@@ -49,7 +49,9 @@ class Gazetteers:
         if both:
             raise ValueError(Errors.DS113.format(name=both[0]))
         if len(self.names) > MAX_LISTS:
-            raise ValueError(Errors.DS114.format(n_lists=len(self.names), most=MAX_LISTS))
+            raise ValueError(
+                Errors.DS114.format(n_lists=len(self.names), most=MAX_LISTS)
+            )
         for name in self.names:
             if not _NAME.fullmatch(name):
                 raise ValueError(Errors.DS115.format(name=name))
@@ -83,15 +85,15 @@ class Gazetteers:
         with vocab.memory_zone():
             return self._compile(tokenizer)
 
-    def _compile(
-        self, tokenizer: Callable[[str], Doc] | None
-    ) -> dict[str, np.ndarray]:
+    def _compile(self, tokenizer: Callable[[str], Doc] | None) -> dict[str, np.ndarray]:
         lists = []
         for name, entries in self.read().items():
             phrases = []
             for line, entry in enumerate(entries, start=1):
                 if tokenizer is not None and self.tokenize:
-                    words = [token.text for token in tokenizer(entry) if not token.is_space]
+                    words = [
+                        token.text for token in tokenizer(entry) if not token.is_space
+                    ]
                 else:
                     words = entry.split()
                 if len(words) > MAX_ENTRY_TOKENS:

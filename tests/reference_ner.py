@@ -7,7 +7,18 @@ are found by going through the doc token by token, looking up everything anew.
 from collections import Counter, defaultdict
 
 import numpy as np
-from reference import finish, fold, hash_bytes, lexical_atom, mix
+from reference import (
+    CASELESS,
+    LOWER,
+    TITLE,
+    UPPER,
+    case_of,
+    finish,
+    fold,
+    hash_bytes,
+    lexical_atom,
+    mix,
+)
 from spacy.tokens import Doc, Token
 
 from spacy_dynsel.core.scorer import unpack_weights
@@ -15,30 +26,9 @@ from spacy_dynsel.model_file import load_model
 from spacy_dynsel.templates import Templates, parse_templates
 
 KEEP = 0xFFFF
-BEFORE_START, AFTER_END, FIRST_VALUE = 1, 2, 3
+BEFORE_START, AFTER_END = 1, 2
 REACH = 2
 MEMORY = 1000
-LOWER, TITLE, UPPER, INITIAL, MIXED_UP, MIXED_LOW, CASELESS, NUMBER, SYMBOLS, SPACE = range(10)
-
-
-def case_of(token: Token) -> int:
-    lexeme = token.vocab[token.orth]
-    text, lower = lexeme.text, lexeme.lower_
-    if lexeme.is_space:
-        return SPACE
-    if lexeme.is_lower:
-        return LOWER
-    if lexeme.is_upper:
-        return INITIAL if len(text) == 1 or (len(text) == 2 and text[1] == ".") else UPPER
-    if lexeme.is_title:
-        return TITLE
-    if text != lower:
-        return MIXED_UP if text[0] != lower[0] else MIXED_LOW
-    if lexeme.is_alpha:
-        return CASELESS
-    if any(char in "0123456789" for char in text):
-        return NUMBER
-    return SYMBOLS
 
 
 def mirror(action: int) -> int:
@@ -196,8 +186,6 @@ class ReferenceNER:
             return reading.dynamic(column, value, step) if kind == "step" else 0
         if kind != "step":
             return value
-        if column == "case":
-            return FIRST_VALUE + reading.cases[value]
         return lexical_atom(reading.tokens[value], column, self.tables)
 
     def key(self, reading: Reading, step: int, template) -> int:
@@ -212,10 +200,8 @@ class ReferenceNER:
             return 0
         doc = token.doc
         goes_on = token.i + 1 < len(doc) and doc[token.i + 1].ent_iob == 1
-        if token.ent_iob == 3:
-            kind = 0 if goes_on else 3
-        else:
-            kind = 1 if goes_on else 2
+        kinds = (0, 3) if token.ent_iob == 3 else (1, 2)
+        kind = kinds[0] if goes_on else kinds[1]
         action = 1 + 4 * self.labels.index(token.ent_type_) + kind
         return mirror(action) if self.backwards else action
 
@@ -230,7 +216,9 @@ class ReferenceNER:
                 return True
         return False
 
-    def valid(self, reading: Reading, step: int, open_type: int, keep: bool) -> list[int]:
+    def valid(
+        self, reading: Reading, step: int, open_type: int, keep: bool
+    ) -> list[int]:
         goes_on = self.can_go_on(reading, step, keep)
         space = reading.tokens[step].is_space
         if open_type >= 0:

@@ -35,7 +35,9 @@ def reference_codes(words: list[str], entries: list[str]) -> list[int]:
         covered = end
         same = words[start:end] in phrases
         for i in range(start, end):
-            kind = 3 if end - start == 1 else 0 if i == start else 2 if i + 1 == end else 1
+            kind = (
+                3 if end - start == 1 else 0 if i == start else 2 if i + 1 == end else 1
+            )
             codes[i] = 1 + 2 * kind + same
     return codes
 
@@ -168,7 +170,10 @@ def write(tmp_path, data: bytes):
         (lambda folder: {"entries": {"x": ["a", 5]}}, "DS117"),
         (lambda folder: {"entries": {"x": ["a"]}, "paths": {"x": folder}}, "DS113"),
         (lambda folder: {"entries": {"no name": ["a"]}}, "DS115"),
-        (lambda folder: {"entries": {f"x{i}": ["a"] for i in range(MAX_LISTS + 1)}}, "DS114"),
+        (
+            lambda folder: {"entries": {f"x{i}": ["a"] for i in range(MAX_LISTS + 1)}},
+            "DS114",
+        ),
         (lambda folder: {"entries": {"x": ["a"]}, "embed": False}, "DS116"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import spacy
 import srsly
+from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
@@ -211,7 +212,7 @@ def test_ruler_before_and_after(nlp):
 def test_sentences_are_not_crossed(nlp, direction):
     examples = make_examples(nlp)
     ner = train_ner(nlp, examples, model={"direction": direction})
-    words = "New York is not far from Boston .".split()
+    words = ["New", "York", "is", "not", "far", "from", "Boston", "."]
     assert ner(Doc(nlp.vocab, words=words)).ents[0].text == "New York"
     starts = [True, True, *[False] * 6]
     divided = ner(Doc(nlp.vocab, words=words, sent_starts=starts))
@@ -224,9 +225,11 @@ def test_entities_do_not_start_on_white_space(nlp, direction):
     reference = nlp.make_doc(data[0][0])
     tags = ["O", "O", "B-PERSON", "I-PERSON", "L-PERSON", "O"]
     assert reference[2].is_space
-    ents = Doc(nlp.vocab, words=[t.text for t in reference], ents=[
-        tag.replace("L-", "I-") for tag in tags
-    ])
+    ents = Doc(
+        nlp.vocab,
+        words=[t.text for t in reference],
+        ents=[tag.replace("L-", "I-") for tag in tags],
+    )
     example = Example(nlp.make_doc(data[0][0]), ents)
     train_ner(nlp, [example], model={"direction": direction})
     doc = nlp(data[0][0])
@@ -263,15 +266,28 @@ def test_misaligned_words(nlp, direction):
     )
     example = Example(nlp.make_doc("I like London and Berlin."), reference)
     train_ner(nlp, [example], model={"direction": direction})
-    assert ents_of(nlp("I like London and Berlin.")) == [(7, 13, "LOC"), (18, 24, "LOC")]
+    assert ents_of(nlp("I like London and Berlin.")) == [
+        (7, 13, "LOC"),
+        (18, 24, "LOC"),
+    ]
     halves = Doc(
         nlp.vocab,
         words=["I", "like", "Londonand", "Berlin", "."],
         spaces=[True, True, True, False, False],
         ents=["O", "O", "B-LOC", "O", "O"],
     )
-    nlp.update([Example(Doc(nlp.vocab, words=["I", "like", "London", "and", "Berlin", "."],
-                            spaces=[True, True, False, True, False, False]), halves)])
+    nlp.update(
+        [
+            Example(
+                Doc(
+                    nlp.vocab,
+                    words=["I", "like", "London", "and", "Berlin", "."],
+                    spaces=[True, True, False, True, False, False],
+                ),
+                halves,
+            )
+        ]
+    )
 
 
 def test_incorrect_spans(nlp, direction):
@@ -288,7 +304,9 @@ def test_incorrect_spans(nlp, direction):
         ("I like London.", 2, 3, "LOC"),
         ("New York is not far.", 0, 2, "LOC"),
     ):
-        assert (start, end, label) in [(e.start, e.end, e.label_) for e in nlp(text).ents]
+        assert (start, end, label) in [
+            (e.start, e.end, e.label_) for e in nlp(text).ents
+        ]
         reference = nlp.make_doc(text)
         reference.spans[key] = [Span(reference, start, end, label=label)]
         for _ in range(40):
@@ -368,7 +386,9 @@ def test_bytes_and_disk(nlp, ner, direction, tmp_path):
     assert fresh.to_bytes(exclude=["vocab"]) == ner.to_bytes(exclude=["vocab"])
     assert all(label in fresh.vocab.strings for label in ner.labels)
     uninitialized = spacy.blank("en").add_pipe("dynsel_ner")
-    again = spacy.blank("en").add_pipe("dynsel_ner").from_bytes(uninitialized.to_bytes())
+    again = (
+        spacy.blank("en").add_pipe("dynsel_ner").from_bytes(uninitialized.to_bytes())
+    )
     assert again.to_bytes() == uninitialized.to_bytes()
 
 
@@ -418,8 +438,12 @@ def test_seeds_are_averaged(nlp):
     total = {}
     for learner in ner.engine._learners:
         for key, label, value in zip(*learner.get_weights(), strict=True):
-            total[int(key), int(label)] = total.get((int(key), int(label)), 0) + value / 3
-    found = dict(zip(zip(keys.tolist(), labels.tolist(), strict=True), values, strict=True))
+            total[int(key), int(label)] = (
+                total.get((int(key), int(label)), 0) + value / 3
+            )
+    found = dict(
+        zip(zip(keys.tolist(), labels.tolist(), strict=True), values, strict=True)
+    )
     assert found.keys() == total.keys()
     assert all(found[pair] == pytest.approx(total[pair], abs=1e-5) for pair in total)
     assert [ents_of(nlp(text)) for text, _ in TRAIN_DATA] == [e for _, e in TRAIN_DATA]
@@ -427,7 +451,11 @@ def test_seeds_are_averaged(nlp):
 
 @pytest.mark.parametrize(
     ("model", "code"),
-    [({"seeds": 0}, "DS022"), ({"seeds": 1000}, "DS022"), ({"direction": "up"}, "direction")],
+    [
+        ({"seeds": 0}, "DS022"),
+        ({"seeds": 1000}, "DS022"),
+        ({"direction": "up"}, "direction"),
+    ],
 )
 def test_bad_architecture_settings(nlp, model, code):
     with pytest.raises(ValueError, match=code):
@@ -520,9 +548,20 @@ def test_documents_help(nlp):
         for words, tags in data
     ]
     ner = train_ner(nlp, examples, n_updates=20)
-    new = Doc(nlp.vocab, words="Mr. Gam came . and Gam left .".split(), sent_starts=starts)
-    assert [(ent.start, ent.label_) for ent in ner(new).ents] == [(1, "PER"), (5, "PER")]
-    other = Doc(nlp.vocab, words="an Gam came . and Gam left .".split(), sent_starts=starts)
+    new = Doc(
+        nlp.vocab,
+        words=["Mr.", "Gam", "came", ".", "and", "Gam", "left", "."],
+        sent_starts=starts,
+    )
+    assert [(ent.start, ent.label_) for ent in ner(new).ents] == [
+        (1, "PER"),
+        (5, "PER"),
+    ]
+    other = Doc(
+        nlp.vocab,
+        words=["an", "Gam", "came", ".", "and", "Gam", "left", "."],
+        sent_starts=starts,
+    )
     assert not ner(other).ents
 
 
@@ -543,8 +582,6 @@ def test_tags_can_be_used(nlp):
 
 
 def test_shipped_config_trains(nlp, tmp_path):
-    from spacy.cli.train import train
-
     docs = [example.reference for example in make_examples(nlp)]
     DocBin(docs=docs * 5).to_disk(tmp_path / "data.spacy")
     path = str(tmp_path / "data.spacy")

@@ -221,9 +221,7 @@ class DynselNER(DynselComponent):
         golds = [self._get_gold(example, add_labels=True) for example in examples]
         self._just_updated = RecentDocs(gold.doc for gold in golds)
         golds = [
-            gold
-            for gold in golds
-            if gold.negatives or (gold.actions != MISSING).any()
+            gold for gold in golds if gold.negatives or (gold.actions != MISSING).any()
         ]
         if golds:
             losses[self.name] += engine.update(golds, drop=drop)
@@ -325,9 +323,7 @@ class DynselNER(DynselComponent):
         key = self.cfg["incorrect_spans_key"]
         if key is None or key not in example.reference.spans:
             return []
-        entities = {
-            (ent.start, ent.end, ent.label_) for ent in example.reference.ents
-        }
+        entities = {(ent.start, ent.end, ent.label_) for ent in example.reference.ents}
         spans = example.reference.spans[key]
         for span in spans:
             if (span.start, span.end, span.label_) in entities:
@@ -362,8 +358,6 @@ def _to_actions(
     goes_on[:-1] = iobs[1:] == 1
     for type_, label in index.items():
         here = inside & (types == type_)
-        kinds = np.where(
-            iobs == 3, np.where(goes_on, 0, 3), np.where(goes_on, 1, 2)
-        )
+        kinds = np.where(iobs == 3, np.where(goes_on, 0, 3), np.where(goes_on, 1, 2))
         actions[here] = (1 + 4 * label + kinds)[here]
     return actions

@@ -51,8 +51,10 @@ cdef enum:
     N_PLACES = 9
     # Tokens that a thread takes at once; docs are not divided.
     TASK = 2048
-    # How many tokens ahead of their use the rows of a lexeme are asked for.
-    AHEAD = 6
+    # For how many tokens the rows of lexemes are added up before they are decided, and
+    # how many tokens ahead of that the rows are asked for.
+    AHEAD_TOKENS = 16
+    AHEAD_ROWS = 8
     # For how many tokens it is remembered how a word was labelled.
     MEMORY = 1000
     NONE = -1
@@ -147,7 +149,7 @@ cdef cppclass Scratch:
     vector[WordC] stats
     vector[int] counts                # by label, see remember
     vector[int] counted
-    vector[score_t] scores
+    vector[score_t] scores            # [AHEAD_TOKENS][width]
     vector[score_t] closed_limits     # [4][width], by IS_SPACE and IS_LAST
     vector[score_t] open_limits       # [width]
     vector[uint8_t] costs
@@ -502,6 +504,27 @@ cdef void remember(const TaskC* task, Scratch* s, int step, int now) noexcept no
     columns[SEEN_SHARES] = fold(state)
 
 
+cdef void find_places(
+    const TaskC* task, Scratch* s, int step, LexemeRecC* absent, LexemeRecC** places
+) noexcept nogil:
+    """The lexemes at the places of a step."""
+    cdef int position = s.positions[step]
+    cdef int i, other
+    for i in range(2 * REACH_C + 1):
+        places[i] = s.records[position - REACH_C + i]
+    for i in range(2 * REACH_C + 1, N_PLACES):
+        places[i] = absent
+    if task.remembers and s.stats[s.words[step]].n_capital:
+        other = s.before[step]
+        if other != NONE:
+            places[2 * REACH_C + 1] = s.records[s.positions[other] - 1]
+            places[2 * REACH_C + 2] = s.records[s.positions[other] + 1]
+        other = s.after[step]
+        if other != NONE:
+            places[2 * REACH_C + 3] = s.records[s.positions[other] - 1]
+            places[2 * REACH_C + 4] = s.records[s.positions[other] + 1]
+
+
 cdef void look(
     const TaskC* task,
     Scratch* s,
@@ -511,30 +534,17 @@ cdef void look(
     ContextC* context,
 ) noexcept nogil:
     """Make the context of the decision of a step, all steps before being decided."""
-    cdef int position = s.positions[step]
-    cdef int i, other
-    for i in range(2 * REACH_C + 1):
-        places[i] = s.records[position - REACH_C + i]
+    find_places(task, s, step, absent, places)
     context.lexemes = places
-    context.dynamic = s.dynamic.data() + (position - REACH_C) * task.n_dynamic
-    for i in range(2 * REACH_C + 1, N_PLACES):
-        places[i] = absent
-    if not task.remembers:
-        return
-    # The next word is looked up one step ahead, so that templates can look at it.
-    if s.flags[step] & STARTS:
-        remember(task, s, step, step)
-    if not s.flags[step] & ENDS:
-        remember(task, s, step + 1, step)
-    if s.stats[s.words[step]].n_capital:
-        other = s.before[step]
-        if other != NONE:
-            places[2 * REACH_C + 1] = s.records[s.positions[other] - 1]
-            places[2 * REACH_C + 2] = s.records[s.positions[other] + 1]
-        other = s.after[step]
-        if other != NONE:
-            places[2 * REACH_C + 3] = s.records[s.positions[other] - 1]
-            places[2 * REACH_C + 4] = s.records[s.positions[other] + 1]
+    context.dynamic = (
+        s.dynamic.data() + (s.positions[step] - REACH_C) * task.n_dynamic
+    )
+    if task.remembers:
+        # The next word is looked up one step ahead, so that templates can look at it.
+        if s.flags[step] & STARTS:
+            remember(task, s, step, step)
+        if not s.flags[step] & ENDS:
+            remember(task, s, step + 1, step)
 
 
 cdef inline void act(
@@ -563,7 +573,7 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
     """Fill the rows that say which actions are valid outside of entities."""
     cdef int flags, t
     cdef score_t* row
-    s.scores.resize(width)
+    s.scores.resize(<size_t>AHEAD_TOKENS * width)
     s.open_limits.assign(width, <score_t>NOT_VALID)
     s.closed_limits.assign(4 * width, <score_t>NOT_VALID)
     s.counts.assign(task.n_types + 1, 0)
@@ -585,20 +595,21 @@ cdef DecisionC decide_step(
     const ScorerC* scorer,
     const ContextC* context,
     const int* margins,
+    score_t* scores,
 ) noexcept nogil:
+    """Make the decision of a step, the scores being what sum_fused gave for it."""
     cdef uint8_t flags = s.flags[step]
     cdef score_t* limits
     cdef DecisionC decision
-    sum_fused(scorer, 0, context, s.scores.data())
     if open_type == NONE:
         limits = s.closed_limits.data() + (flags & 3) * scorer.width
-        return decide(scorer, context, limits, margins, s.scores.data())
+        return decide(scorer, context, limits, margins, scores)
     limits = s.open_limits.data()
     if not flags & IS_LAST:
         limits[1 + 4 * open_type + IN] = VALID
     if can_end(task, flags):
         limits[1 + 4 * open_type + LAST] = VALID
-    decision = decide(scorer, context, limits, margins, s.scores.data())
+    decision = decide(scorer, context, limits, margins, scores)
     limits[1 + 4 * open_type + IN] = NOT_VALID
     limits[1 + 4 * open_type + LAST] = NOT_VALID
     return decision
@@ -722,7 +733,7 @@ cdef bint read_doc(
     cdef DecisionC decision
     cdef PyObject* arena = NULL
     cdef int n = doc.length
-    cdef int step, open_type = NONE
+    cdef int i, step, open_type = NONE
     s.tokens.resize(n)
     s.token_records.resize(n)
     if not find_records(
@@ -738,8 +749,17 @@ cdef bint read_doc(
     if job.task.gazetteer != NULL:
         look_up_lists(job.task, s)
     for step in range(n):
-        if step + AHEAD < n:
-            prefetch_rows(job.scorer, s.records[s.positions[step + AHEAD]])
+        if step % AHEAD_TOKENS == 0:
+            # First what does not depend on actions, for some steps at once.
+            for i in range(step, min(step + AHEAD_TOKENS, n)):
+                if i + AHEAD_ROWS < n:
+                    prefetch_rows(job.scorer, s.records[s.positions[i + AHEAD_ROWS]])
+                find_places(job.task, s, i, job.absent, places)
+                context.lexemes = places
+                sum_fused(
+                    job.scorer, 0, &context,
+                    s.scores.data() + <size_t>(i - step) * job.scorer.width,
+                )
         if s.flags[step] & IS_FIXED:
             # The columns of the word after it are needed all the same.
             look(job.task, s, step, job.absent, places, &context)
@@ -749,7 +769,8 @@ cdef bint read_doc(
             continue
         look(job.task, s, step, job.absent, places, &context)
         decision = decide_step(
-            job.task, s, step, open_type, job.scorer, &context, job.margins
+            job.task, s, step, open_type, job.scorer, &context, job.margins,
+            s.scores.data() + <size_t>(step % AHEAD_TOKENS) * job.scorer.width,
         )
         counts[decision.stage] += 1
         act(job.task, s, step, decision.label)

@@ -129,7 +129,11 @@ def add_list_templates(templates: Templates, lists: list[str]) -> Templates:
     added += ["lists", "lists case", "lists action[-1]"]
     first = lines.index(CHECKPOINT) if CHECKPOINT in lines else len(lines)
     return parse_templates(
-        [*lines[:first], *(line for line in added if line not in lines), *lines[first:]],
+        [
+            *lines[:first],
+            *(line for line in added if line not in lines),
+            *lines[first:],
+        ],
         source=templates.source,
     )
 
@@ -165,7 +169,9 @@ class EntityModel(LinearModel):
             )
         if not 1 <= seeds <= 100:
             raise ValueError(
-                Errors.DS022.format(name="seeds", value=seeds, range="between 1 and 100")
+                Errors.DS022.format(
+                    name="seeds", value=seeds, range="between 1 and 100"
+                )
             )
         names = [] if gazetteers is None else gazetteers.names
         lists = [f"list_{name}" for name in names]
@@ -460,9 +466,7 @@ class EntityModel(LinearModel):
 
         self._check_lists(meta, arrays)
 
-    def _check_lists(
-        self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
-    ) -> None:
+    def _check_lists(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         names = [] if self.gazetteers is None else self.gazetteers.names
         found = meta.get("lists", [])
         if found != names:
@@ -482,9 +486,7 @@ class EntityModel(LinearModel):
                 "its gazetteers are malformed",
             )
 
-    def _load_extra(
-        self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
-    ) -> None:
+    def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         if self.gazetteers is not None:
             lists = {name: arrays[name] for name in ARRAYS if name in arrays}
             if not self.gazetteers.embed:
