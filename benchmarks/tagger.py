@@ -22,11 +22,11 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import spacy
-from corpora import data_folder, make_docs, read_conllu, write_docbins
 from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg
 
+from corpora import data_folder, make_docs, read_conllu, write_docbins
 from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
 
 try:

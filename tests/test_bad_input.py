@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import spacy
-from conftest import SENTENCES, train_tagger
 from spacy.tokens import Doc
-from test_model_file import with_checksum
 
+from conftest import SENTENCES, train_tagger
 from spacy_dynsel.core.scorer import check_weights
 from spacy_dynsel.model_file import dump_model, load_model
+from test_model_file import with_checksum
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import template_key
 from spacy.tokens import Doc
 
+from reference import template_key
 from spacy_dynsel.core.scorer import unpack_weights
 from spacy_dynsel.settings import LearnerSettings
 from spacy_dynsel.tasks.tagging import GoldDoc, TaggingModel

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import spacy
-from conftest import SENTENCES
 
+from conftest import SENTENCES
 from spacy_dynsel.core.scorer import unpack_weights
 from spacy_dynsel.model_file import dump_model, load_model
 from spacy_dynsel.settings import LearnerSettings

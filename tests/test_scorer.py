@@ -6,9 +6,9 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from reference import ReferenceTagger, split_sentences, template_key
 from spacy.tokens import Doc
 
+from reference import ReferenceTagger, split_sentences, template_key
 from spacy_dynsel.core.scorer import (
     kernel_names,
     pack_weights,

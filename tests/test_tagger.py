@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import spacy
-from conftest import SENTENCES, make_example, train_tagger
 from spacy.tokens import Doc
 from spacy.training import Example
+
+from conftest import SENTENCES, make_example, train_tagger
 
 TEXTS = [words for words, _ in SENTENCES] + ["", "   ", "Green hits saw Übermut", "\n"]
 

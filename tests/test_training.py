@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 import spacy
 import srsly
-from conftest import SENTENCES
 from spacy.cli.debug_config import debug_config
 from spacy.cli.evaluate import evaluate
 from spacy.cli.init_pipeline import init_labels_cli
@@ -14,6 +13,8 @@ from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
 from spacy.util import load_config
+
+from conftest import SENTENCES
 
 CONFIG = Path(__file__).parent.parent / "configs" / "tagger.cfg"
 QUICK = {
