@@ -23,6 +23,10 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from wasabi import msg
+
 from corpora import (
     data_folder,
     entity_file,
@@ -30,11 +34,8 @@ from corpora import (
     read_iob,
     write_entity_docbins,
 )
-from spacy.language import Language
-from spacy.tokens import Doc
 from tagger import best_times, consume, show
 from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
-from wasabi import msg
 
 try:
     from crf import CrfTagger
@@ -305,20 +306,23 @@ def main() -> None:
     }
     directory = model_paths[0] / NER
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
-    results = {
-        "training": training,
-        "model": {
+    measurements: dict[str, Callable[[], dict[str, Any]]] = {
+        "training": lambda: training,
+        "model": lambda: {
             "directory_mb": size / 2**20,
             "o_bias": [nlp.get_pipe(NER).o_bias for nlp in ours],
         },
-        "F1 on dev": measure_accuracy(ours, peers, gold["dev"]),
-        "F1 on test": measure_accuracy(ours, peers, gold["test"]),
+        "F1 on dev": lambda: measure_accuracy(ours, peers, gold["dev"]),
+        "F1 on test": lambda: measure_accuracy(ours, peers, gold["test"]),
+        "speed": lambda: measure_speed(ours[0], cnn, crf, gold["train"], args.rounds),
+        "early exit": lambda: measure_early_exit(ours[0], gold["train"], args.rounds),
     }
     if args.corpus == "ner_en_btc":
-        results["F1 elsewhere"] = measure_elsewhere(ours, peers)
-    results["speed"] = measure_speed(ours[0], cnn, crf, gold["train"], args.rounds)
-    results["early exit"] = measure_early_exit(ours[0], gold["train"], args.rounds)
-    show(results)
+        measurements["F1 elsewhere"] = lambda: measure_elsewhere(ours, peers)
+    results = {}
+    for title, measure in measurements.items():
+        results[title] = measure()
+        show(title, results[title])
     level = "documents" if args.documents else "sentences"
     output = HERE / "results" / f"ner-{args.corpus}-{level}-{args.config.stem}.json"
     output.parent.mkdir(exist_ok=True)

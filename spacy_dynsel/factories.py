@@ -91,7 +91,7 @@ DEFAULT_NER_MODEL = Config().from_str(
 )["model"]
 
 
-@Language.factory(
+@Language.factory(  # type: ignore[untyped-decorator]
     "dynsel_ner",
     assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
     default_config={

@@ -7,6 +7,8 @@ are found by going through the doc token by token, looking up everything anew.
 from collections import Counter, defaultdict
 
 import numpy as np
+from spacy.tokens import Doc, Token
+
 from reference import (
     CASELESS,
     LOWER,
@@ -19,8 +21,6 @@ from reference import (
     lexical_atom,
     mix,
 )
-from spacy.tokens import Doc, Token
-
 from spacy_dynsel.core.scorer import unpack_weights
 from spacy_dynsel.model_file import load_model
 from spacy_dynsel.templates import Templates, parse_templates

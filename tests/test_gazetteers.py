@@ -8,10 +8,10 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
-from test_ner import TEXTS, ents_of, make_examples, train_ner
 
 from spacy_dynsel.core.gazetteer import MAX_ENTRY_TOKENS, MAX_LISTS, match_words
 from spacy_dynsel.gazetteers import Gazetteers
+from test_ner import TEXTS, ents_of, make_examples, train_ner
 
 NLP = spacy.blank("en")
 LISTS = {"cities": ["London", "New York", "New York City"], "names": ["shaka khan"]}

@@ -5,9 +5,9 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_ner import KEEP, Reading, ReferenceNER
 from spacy.tokens import Doc, Span
 
+from reference_ner import KEEP, Reading, ReferenceNER
 from spacy_dynsel.core.scorer import pack_weights
 from spacy_dynsel.model_file import dump_model
 from spacy_dynsel.settings import LearnerSettings

@@ -1,5 +1,3 @@
-from collections.abc import Sequence
-
 import numpy as np
 
 MAX_LISTS: int
@@ -12,7 +10,7 @@ class Gazetteer:
     ) -> None: ...
 
 def compile_lists(
-    lists: list[list[tuple[Sequence[int], Sequence[int]]]],
+    lists: list[list[tuple[list[int], list[int]]]],
 ) -> dict[str, np.ndarray]: ...
 def match_words(
     arrays: dict[str, np.ndarray],
