@@ -42,6 +42,7 @@ def DynamicNER(  # noqa: N802
     direction: Literal["ltr", "rtl"],
     seeds: int,
     gazetteers: Gazetteers | None = None,
+    two_passes: bool = False,
 ) -> Model:
     """A linear entity recognizer with early exit.
 
@@ -53,8 +54,16 @@ def DynamicNER(  # noqa: N802
     seeds (int): How many learners to train at the same time, with different random
         choices; their weights are averaged, so that only training takes longer.
     gazetteers (Gazetteers): Lists of names, see spacy_dynsel.gazetteers.v1.
+    two_passes (bool): Whether a second model, which sees what the first one found,
+        reads each sentence in the opposite direction: more accurate, at twice the
+        time. In training, models that have not seen a doc annotate it for the second.
     """
     engine = EntityModel(
-        templates, learner, direction=direction, seeds=seeds, gazetteers=gazetteers
+        templates,
+        learner,
+        direction=direction,
+        seeds=seeds,
+        gazetteers=gazetteers,
+        two_passes=two_passes,
     )
     return wrap_engine("dynsel_ner", engine)

@@ -142,6 +142,10 @@ class Errors(metaclass=ErrorsWithCodes):
     DS105 = (
         "There is no component '{name}' in the pipeline whose o_bias could be tuned."
     )
+    DS106 = (
+        "The model file and the config differ in two_passes: one has a second pass, the "
+        "other not. Restore the setting in the config or train anew."
+    )
     # Gazetteers
     DS110 = "Can't read the gazetteer file '{path}': {reason}."
     DS111 = (

@@ -78,6 +78,7 @@ DEFAULT_NER_MODEL = Config().from_str(
     direction = "ltr"
     seeds = 1
     gazetteers = null
+    two_passes = false
 
     [model.templates]
     @misc = "spacy_dynsel.templates.v1"

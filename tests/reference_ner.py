@@ -53,6 +53,8 @@ class Reading:
         if sentence:
             self._add(sentence)
         self.actions: list[int] = []
+        # The actions of a first pass by step, as read, if there was one.
+        self.first: list[int] = []
         self.lowers = [token.vocab[token.orth].lower for token in self.tokens]
         self.cases = [case_of(token) for token in self.tokens]
 
@@ -125,6 +127,8 @@ class Reading:
             return fold(tag) if tag else 0
         if column == "lists":
             return 0
+        if column == "first":
+            return self.first[target] + 1 if self.first else 0
         if column == "cases":
             others = self.others(target)
             value = 0
@@ -179,7 +183,8 @@ class ReferenceNER:
 
     def atom(self, reading: Reading, step: int, column: str, place: str) -> int:
         dynamic = column in (
-            *("action", "tag", "cases", "lists", "seen", "seen_last", "seen_shares"),
+            *("action", "tag", "cases", "lists", "first"),
+            *("seen", "seen_last", "seen_shares"),
         )
         kind, value = reading.place(step, place)
         if dynamic:
@@ -251,11 +256,21 @@ class ReferenceNER:
         return max(valid, key=lambda action: (scores[action], -action)), rank
 
     def predict(
-        self, doc: Doc, margin: float, *, keep: bool = True
+        self,
+        doc: Doc,
+        margin: float,
+        *,
+        keep: bool = True,
+        first: list[int] | None = None,
     ) -> tuple[list[int], list[int]]:
         """RETURNS (tuple): The actions in the order of the text, and the numbers of
         templates of the decisions."""
         reading = Reading(doc, backwards=self.backwards)
+        for token in reading.tokens if first else ():
+            action = first[token.i]
+            if self.backwards:
+                action = mirror(action)
+            reading.first.append(action)
         result = [0] * len(doc)
         ranks = []
         open_type = -1

@@ -52,10 +52,16 @@ def direction(request):
     return request.param
 
 
+@pytest.fixture(params=[False, True], ids=["one", "two"])
+def two_passes(request):
+    return request.param
+
+
 @pytest.fixture
-def ner(nlp, direction):
+def ner(nlp, direction, two_passes):
     """A recognizer that knows the texts above by heart, within its pipeline `nlp`."""
-    return train_ner(nlp, make_examples(nlp), model={"direction": direction})
+    model = {"direction": direction, "two_passes": two_passes}
+    return train_ner(nlp, make_examples(nlp), model=model)
 
 
 def ents_of(doc):
@@ -361,13 +367,14 @@ def test_score(nlp, ner):
     scores = nlp.evaluate(make_examples(nlp))
     assert scores["ents_f"] == 1.0
     assert set(scores["ents_per_type"]) == {"LOC", "PERSON"}
-    first, last = ner.engine.templates.checkpoints
+    engine = ner.engine._second or ner.engine
+    first, last = engine.templates.checkpoints
     assert first <= scores["dynsel_templates"] <= last
     unknown = [Example(nlp.make_doc("a b"), nlp.make_doc("a b"))]
     assert nlp.evaluate(unknown)["ents_f"] is None
 
 
-def test_bytes_and_disk(nlp, ner, direction, tmp_path):
+def test_bytes_and_disk(nlp, ner, direction, two_passes, tmp_path):
     expected = [ents_of(nlp(text)) for text in TEXTS]
     ner.o_bias = -0.5
     ner.o_bias = 0.25
@@ -380,7 +387,8 @@ def test_bytes_and_disk(nlp, ner, direction, tmp_path):
     ner.o_bias = other.o_bias = 0.0
     assert [ents_of(loaded(text)) for text in TEXTS] == expected
     fresh = spacy.blank("en").add_pipe(
-        "dynsel_ner", config={"model": {"direction": direction}}
+        "dynsel_ner",
+        config={"model": {"direction": direction, "two_passes": two_passes}},
     )
     fresh.from_bytes(ner.to_bytes(exclude=["vocab"]), exclude=["vocab"])
     assert fresh.to_bytes(exclude=["vocab"]) == ner.to_bytes(exclude=["vocab"])
@@ -392,13 +400,34 @@ def test_bytes_and_disk(nlp, ner, direction, tmp_path):
     assert again.to_bytes() == uninitialized.to_bytes()
 
 
-def test_direction_of_another_config(nlp, ner, direction):
+def test_another_config(nlp, ner, direction, two_passes):
     wrong = {"ltr": "rtl", "rtl": "ltr"}[direction]
-    other = spacy.blank("en").add_pipe(
-        "dynsel_ner", config={"model": {"direction": wrong}}
+    for model, code in (
+        ({"direction": wrong, "two_passes": two_passes}, "DS100"),
+        ({"direction": direction, "two_passes": not two_passes}, "DS106"),
+    ):
+        other = spacy.blank("en").add_pipe("dynsel_ner", config={"model": model})
+        with pytest.raises(ValueError, match=code):
+            other.from_bytes(ner.to_bytes())
+
+
+def test_a_second_pass_sees_the_first(nlp):
+    ner = train_ner(nlp, make_examples(nlp), model={"two_passes": True})
+    second = ner.engine._second
+    assert second.direction == "rtl"
+    assert second.labels == ner.engine.labels
+    # Models that have not seen a part of the data annotate it for the second pass.
+    assert len(ner.engine._folds) > 1
+    doc = nlp.make_doc("I like London and Berlin.")
+    explained = ner.explain(doc)
+    assert "first" in explained[2].contributions
+    found = np.array([0, 0, 4, 0, 4, 0], dtype="uint16")
+    nothing = np.zeros(len(doc), dtype="uint16")
+    with_help, without = (
+        second.explain(doc, float("inf"), keep_entities=False, first=first)
+        for first in (found, nothing)
     )
-    with pytest.raises(ValueError, match="DS100"):
-        other.from_bytes(ner.to_bytes())
+    assert with_help[2].contributions != without[2].contributions
 
 
 def predict_ents(nlp):
@@ -516,7 +545,8 @@ def test_margin_is_monotone(nlp, ner):
         ner.margin = margin
         used.append(ner.statistics(docs)["templates"])
     assert used == sorted(used)
-    first, last = ner.engine.templates.checkpoints
+    engine = ner.engine._second or ner.engine
+    first, last = engine.templates.checkpoints
     assert used[0] == first
     # Where only one action is valid, no more templates are needed.
     assert last - 1 <= used[-1] <= last

@@ -185,6 +185,18 @@ def check(
         ranks = [rank for _, ranks in expected for rank in ranks]
         counts = [ranks.count(end) for end in templates.checkpoints]
         assert batch.stage_counts.tolist() == counts
+    # As a second pass, after a first one that found anything.
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 1 + 4 * n_labels, sum(map(len, docs))).astype("uint16")
+    ends = np.cumsum([len(doc) for doc in docs])
+    expected = [
+        reference.predict(
+            doc, margin, keep=False, first=first[end - len(doc) : end].tolist()
+        )[0]
+        for doc, end in zip(docs, ends, strict=True)
+    ]
+    batch = model.predict(docs, margin, 2, keep_entities=False, first=first)
+    assert [actions.tolist() for actions in batch] == expected
     names = ["O", *(f"{kind}-{label}" for label in model.labels for kind in "BILU")]
     for doc in docs:
         actions, _ = reference.predict(doc, margin)

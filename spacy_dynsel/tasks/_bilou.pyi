@@ -49,6 +49,7 @@ class Readings:
         task: Task,
         lexicon: Lexicon,
         reader: LexemeReader,
+        first: np.ndarray | None = None,
     ) -> None: ...
 
 class TrainingBatch(Readings):
@@ -61,6 +62,7 @@ class TrainingBatch(Readings):
         reader: LexemeReader,
         gold: np.ndarray,
         negatives: np.ndarray,
+        first: np.ndarray | None = None,
     ) -> None: ...
     def count(self, learner: Learner) -> None: ...
     def update(
@@ -83,4 +85,5 @@ def predict(
     scorer: Scorer,
     margins: list[int],
     n_threads: int,
+    first: np.ndarray | None = None,
 ) -> EntityBatch: ...

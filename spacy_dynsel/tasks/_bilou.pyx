@@ -77,6 +77,7 @@ cdef enum:
     SEEN_LAST
     SEEN_SHARES
     CASES
+    FIRST
     LISTS
     # Here start the columns of the single lists.
     N_COLUMNS
@@ -92,7 +93,7 @@ cdef enum:
     IS_FIXED = 32
 
 REACH = REACH_C
-COLUMNS = ["action", "tag", "seen", "seen_last", "seen_shares", "cases", "lists"]
+COLUMNS = ["action", "tag", "seen", "seen_last", "seen_shares", "cases", "first", "lists"]
 NAMED_PLACES = ["before-1", "before+1", "after-1", "after+1"]
 N_CASE_SETS = 17
 MISSING = -1
@@ -138,6 +139,7 @@ cdef cppclass Scratch:
     vector[int] positions             # by step
     vector[int] token_of              # by step
     vector[int] position_of           # by token
+    const uint16_t* first             # by token: the actions of a first pass, or NULL
     vector[uint8_t] codes             # by token, [n_lists] each
     vector[uint8_t] flags             # by step
     vector[int] actions               # by step; before its decision, that of fixed ones
@@ -274,7 +276,7 @@ cdef void arrange(
     """Bring the tokens of a doc into reading order."""
     cdef int n = <int>s.tokens.size()
     cdef int n_sentences = 0
-    cdef int start, end, i, j, step, position, token
+    cdef int start, end, i, j, step, position, token, action
     cdef bint closed
     for i in range(n):
         if i == 0 or s.tokens[i].starts:
@@ -324,6 +326,13 @@ cdef void arrange(
                 if task.backwards:
                     s.actions[step] = mirror(s.actions[step])
             s.dynamic[position * task.n_dynamic + TAG] = s.tokens[token].tag
+            if s.first != NULL:
+                action = s.actions[step]
+                if s.first[token] != KEEP_C:
+                    action = s.first[token]
+                    if task.backwards:
+                        action = mirror(action)
+                s.dynamic[position * task.n_dynamic + FIRST] = action + 1
             position += 1
             step += 1
         for j in range(REACH_C):
@@ -628,6 +637,7 @@ cdef struct JobC:
     LexemeRecC* after_end
     LexemeRecC* absent
     const int* margins
+    const uint16_t* first    # the actions of a first pass, or NULL
     uint16_t* actions
     int n_threads
     uint64_t* stage_counts   # [n_threads][n_stages]
@@ -649,12 +659,15 @@ def predict(
     Scorer scorer,
     list margins,
     int n_threads,
+    first=None,
 ) -> EntityBatch:
     """Predict the actions of docs.
 
     margins (list[int]): See Scorer.margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
+    first (array): The actions of a first pass, for a second one.
     """
+    cdef const uint16_t[::1] first_view
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
     cdef vector[int] c_margins = margins
@@ -695,6 +708,10 @@ def predict(
         job.absent = lexicon.absent
         job.margins = c_margins.data()
         job.actions = &action_view[0]
+        job.first = NULL
+        if first is not None:
+            first_view = first
+            job.first = &first_view[0]
         job.stage_counts = &count_view[0, 0]
         with nogil:
             run_workers(job.n_threads, work, &job)
@@ -743,6 +760,9 @@ cdef bint read_doc(
         if arena == NULL:
             return False
     read_tokens(doc, s.tokens.data())
+    s.first = NULL
+    if job.first != NULL:
+        s.first = job.first + doc.offset
     arrange(job.task, s, job.before_start, job.after_end)
     if job.task.remembers:
         gather_words(job.task, s)
@@ -822,19 +842,28 @@ cdef class Readings:
     docs (list[Doc]): The docs.
     starts (array): For each token of all docs whether a sentence starts there; None
         for what the docs themselves say.
+    first (array): The actions of a first pass, for a second one.
     """
     cdef list docs
     cdef vector[SequenceC] sequences
     cdef vector[LexemeRecC*] records
     cdef const uint8_t[::1] starts
     cdef bint has_starts
+    cdef const uint16_t[::1] first
+    cdef bint has_first
     cdef Arena arena
     cdef Task task
     cdef Lexicon lexicon
     cdef readonly size_t n_tokens
 
     def __init__(
-        self, list docs, starts, Task task, Lexicon lexicon, LexemeReader reader
+        self,
+        list docs,
+        starts,
+        Task task,
+        Lexicon lexicon,
+        LexemeReader reader,
+        first=None,
     ):
         cdef int i
         self.docs = docs
@@ -844,6 +873,9 @@ cdef class Readings:
         self.has_starts = starts is not None
         if self.has_starts:
             self.starts = starts
+        self.has_first = first is not None
+        if self.has_first:
+            self.first = first
         self.n_tokens = read_docs(docs, self.sequences)
         self.records.resize(self.n_tokens)
         for i in range(<int>self.sequences.size()):
@@ -868,6 +900,9 @@ cdef class Readings:
             s.token_records[j] = self.records[doc.offset + j]
             if self.has_starts:
                 s.tokens[j].starts = self.starts[doc.offset + j]
+        s.first = NULL
+        if self.has_first and doc.length:
+            s.first = &self.first[doc.offset]
         arrange(&self.task.c, s, self.lexicon.before_start, self.lexicon.after_end)
         if self.task.c.remembers:
             gather_words(&self.task.c, s)
@@ -895,8 +930,9 @@ cdef class TrainingBatch(Readings):
         LexemeReader reader,
         const int32_t[::1] gold not None,
         const int64_t[:, ::1] negatives not None,
+        first=None,
     ):
-        Readings.__init__(self, docs, starts, task, lexicon, reader)
+        Readings.__init__(self, docs, starts, task, lexicon, reader, first)
         self.gold = gold
         self.negatives = negatives
 

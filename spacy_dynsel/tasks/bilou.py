@@ -2,6 +2,7 @@
 spaCy's contract."""
 
 import math
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -67,12 +68,29 @@ PLACES: dict[str, Sequence[str]] = {
     "seen_last": OFFSETS[: REACH + 2],
     "seen_shares": OFFSETS[: REACH + 2],
     "cases": OFFSETS,
+    "first": OFFSETS,
     "lists": OFFSETS,
 }
 ROUND = 64
 # The atoms that need to know the other occurrences of a word.
 REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
 MAX_BIAS = 32.0
+# How many models without a part of the data annotate that part for a second pass.
+N_FOLDS = 4
+# What a second pass looks at, in its first stage and at its end.
+FIRST_TEMPLATES = [
+    "first[-2]",
+    "first[+2]",
+    "first[-1] first first[+1]",
+    "first[-1] first",
+    "first first[+1]",
+    "first",
+    "first[-1]",
+    "first[+1]",
+    "first action[-1]",
+    "first case",
+]
+LATE_FIRST_TEMPLATES = ["first lower", "first[+1] lower", "first[-1] lower"]
 
 
 class GoldEntities(NamedTuple):
@@ -120,6 +138,16 @@ def action_names(labels: Sequence[str]) -> list[str]:
     return ["O", *(f"{kind}-{label}" for label in labels for kind in "BILU")]
 
 
+def add_first_templates(templates: Templates) -> Templates:
+    """Add templates that look at the actions of a first pass."""
+    lines = templates.to_lines()
+    first = lines.index(CHECKPOINT) if CHECKPOINT in lines else len(lines)
+    return parse_templates(
+        [*lines[:first], *FIRST_TEMPLATES, *lines[first:], *LATE_FIRST_TEMPLATES],
+        source=templates.source,
+    )
+
+
 def add_list_templates(templates: Templates, lists: list[str]) -> Templates:
     """Add templates that look at gazetteers to the first stage of a list."""
     if not lists:
@@ -147,6 +175,10 @@ class EntityModel(LinearModel):
     seeds (int): The number of learners whose weights are averaged.
     gazetteers (Gazetteers): Lists of names. For each list, templates are added that
         look at it.
+    two_passes (bool): Whether a second model reads each sentence in the opposite
+        direction and sees what the first one found. It learns from docs that are
+        annotated by models which have not seen them.
+    is_second (bool): Whether this is such a second model.
     """
 
     task = TASK
@@ -160,6 +192,8 @@ class EntityModel(LinearModel):
         direction: str,
         seeds: int,
         gazetteers: Gazetteers | None = None,
+        two_passes: bool = False,
+        is_second: bool = False,
     ) -> None:
         if direction not in DIRECTIONS:
             raise ValueError(
@@ -175,8 +209,9 @@ class EntityModel(LinearModel):
             )
         names = [] if gazetteers is None else gazetteers.names
         lists = [f"list_{name}" for name in names]
+        used = add_first_templates(templates) if is_second else templates
         super().__init__(
-            add_list_templates(templates, lists),
+            add_list_templates(used, lists),
             settings,
             places={**PLACES, **{column: OFFSETS for column in lists}},
             dynamic=[*COLUMNS, *lists],
@@ -185,10 +220,13 @@ class EntityModel(LinearModel):
         )
         self.gazetteers = gazetteers if lists else None
         self._own_templates = templates
+        self._folds: list[Learner] = []
         self._list_arrays: dict[str, np.ndarray] = {}
         self._gazetteer: Gazetteer | None = None
         self.direction = direction
         self.seeds = seeds
+        self._second = self._new_second() if two_passes else None
+        self._loaded_second: EntityModel | None = None
         self._bias = 0.0
         self._learners: list[Learner] = []
         self._types = np.zeros(0, dtype="uint64")
@@ -209,6 +247,10 @@ class EntityModel(LinearModel):
 
     @bias.setter
     def bias(self, bias: float) -> None:
+        if self._second is not None:
+            # What the first pass finds stays as the second one has learned it.
+            self._bias = self._second.bias = bias
+            return
         if bias == self._bias:
             return
         self._bias = bias
@@ -221,6 +263,8 @@ class EntityModel(LinearModel):
         """Say which string IDs the labels have, so that entities that are set before
         can be recognized."""
         self._types = np.asarray(types, dtype="uint64")
+        if self._second is not None:
+            self._second.set_types(types)
 
     def initialize(
         self,
@@ -243,6 +287,15 @@ class EntityModel(LinearModel):
         nothing = (np.zeros(0, dtype="uint64"), np.zeros(0, dtype="uint32"))
         self._reader = self._make_reader(nothing, self._load_clusters(vocab, lang))
         self._scorer = None
+        if self._second is not None:
+            self._second.initialize(
+                labels,
+                vocab,
+                get_examples,
+                lang=lang,
+                count_features=False,
+                tokenizer=tokenizer,
+            )
         n_tokens = sum(len(gold.doc) for gold in get_examples())
         if n_tokens < MIN_TOKENS_FOR_CUTOFF:
             self._new_learner(self.settings.for_small_data())
@@ -262,7 +315,9 @@ class EntityModel(LinearModel):
         self._check_labels(labels)
         scorer = self._scorer
         self.labels = labels
-        for learner in self._learners:
+        if self._second is not None:
+            self._second.add_label(label)
+        for learner in (*self._learners, *self._folds):
             learner.resize(self.n_outputs)
         if scorer is not None:
             # The form of the slots depends on the number of labels.
@@ -273,17 +328,74 @@ class EntityModel(LinearModel):
 
     def update(self, batch: list[GoldEntities], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
+        return sum(
+            self._learn(batch, starts, drop) for starts in self._training_starts(batch)
+        )
+
+    def _learn(
+        self,
+        batch: list[GoldEntities],
+        starts: np.ndarray | None,
+        drop: float,
+        first: np.ndarray | None = None,
+    ) -> float:
+        """Learn from one copy of some docs. RETURNS (float): The loss.
+
+        starts (array): Where sentences start, if the docs do not say it.
+        first (array): The actions of a first pass.
+        """
         if not self._learners:
             self._resume()
+        training = self._training_batch(batch, starts, first)
+        history = self.settings.predicted_history
         loss = 0.0
-        for starts in self._training_starts(batch):
-            training = self._training_batch(batch, starts)
-            for learner in self._learners:
-                loss += training.update(
-                    learner, drop, self.settings.predicted_history
-                ) / len(self._learners)
+        for learner in self._learners:
+            loss += training.update(learner, drop, history) / len(self._learners)
         self._scorer = None
+        if self._second is not None:
+            first = self._annotate_unseen(batch, starts, drop)
+            loss += self._second._learn(batch, starts, drop, first)
         return float(loss)
+
+    def _annotate_unseen(
+        self, batch: list[GoldEntities], starts: np.ndarray | None, drop: float
+    ) -> np.ndarray:
+        """The actions of a first pass that has not seen the docs. After loading there
+        is none; then the model itself has to do."""
+        ends = np.cumsum([len(gold.doc) for gold in batch])
+        actions = np.zeros(int(ends[-1]), dtype="uint16")
+        folds = np.array([_get_fold(gold.doc) for gold in batch])
+        for number, learner in enumerate(self._folds or self._learners[:1]):
+            inside = np.arange(len(batch))
+            if self._folds:
+                inside = np.flatnonzero(folds == number)
+            outside = np.setdiff1d(np.arange(len(batch)), inside)
+            for chosen, learns in ((outside, True), (inside, False)):
+                part = [batch[i] for i in chosen]
+                if not part:
+                    continue
+                slices = [slice(ends[i] - len(batch[i].doc), ends[i]) for i in chosen]
+                own = None
+                if starts is not None:
+                    own = np.concatenate([starts[here] for here in slices])
+                if learns:
+                    self._training_batch(part, own).update(
+                        learner, drop, self.settings.predicted_history
+                    )
+                    continue
+                guessed = Guessing(
+                    [gold.doc for gold in part],
+                    own,
+                    self._make_task(keep_entities=False),
+                    self._training_lexicon,
+                    self._reader,
+                ).guess(learner)
+                offset = 0
+                for here in slices:
+                    n = here.stop - here.start
+                    actions[here] = guessed[offset : offset + n]
+                    offset += n
+        return actions
 
     def predict(
         self,
@@ -292,14 +404,18 @@ class EntityModel(LinearModel):
         n_threads: int,
         *,
         keep_entities: bool = True,
+        first: np.ndarray | None = None,
     ) -> EntityBatch:
         """Predict the actions of docs.
 
         keep_entities (bool): Whether entities that are set stay as they are, and
             blocked tokens blocked.
+        first (array): The actions of a first pass.
+        RETURNS (EntityBatch): The actions. With two passes, the stages are counted in
+            the second.
         """
         scorer = self.scorer
-        return predict(
+        batch = predict(
             docs,
             self._make_task(keep_entities=keep_entities),
             self.lexicon,
@@ -307,19 +423,35 @@ class EntityModel(LinearModel):
             scorer,
             scorer.margins(margin),
             n_threads,
+            first,
+        )
+        if self._second is None:
+            return batch
+        self._second.max_lexemes = self.max_lexemes
+        return self._second.predict(
+            docs,
+            margin,
+            n_threads,
+            keep_entities=keep_entities,
+            first=batch.actions,
         )
 
-    def predict_in_training(self, docs: list[Doc]) -> EntityBatch:
+    def predict_in_training(
+        self, docs: list[Doc], first: np.ndarray | None = None
+    ) -> EntityBatch:
         if not self._learners:
-            return self.predict(docs, math.inf, 1)
+            return self.predict(docs, math.inf, 1, first=first)
         guessing = Guessing(
             docs,
             None,
             self._make_task(keep_entities=True),
             self._training_lexicon,
             self._reader,
+            first,
         )
         actions = guessing.guess(self._learners[0])
+        if self._second is not None:
+            return self._second.predict_in_training(docs, actions)
         ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
         return EntityBatch(actions, ends, np.zeros(self.n_stages, dtype="uint64"))
 
@@ -328,17 +460,37 @@ class EntityModel(LinearModel):
     ) -> np.ndarray:
         return self.predict(docs, margin, n_threads, keep_entities=False).stage_counts
 
+    def mean_templates(self, stage_counts: np.ndarray) -> float:
+        if self._second is not None:
+            return self._second.mean_templates(stage_counts)
+        return super().mean_templates(stage_counts)
+
     def explain(
-        self, doc: Doc, margin: float | list[float], *, keep_entities: bool
+        self,
+        doc: Doc,
+        margin: float | list[float],
+        *,
+        keep_entities: bool,
+        first: np.ndarray | None = None,
     ) -> Explanations:
         """Say for each token how its action was found, and for each entity how sure
-        it is."""
+        it is; with two passes, by the second."""
+        if self._second is not None:
+            second, self._second = self._second, None
+            try:
+                batch = self.predict([doc], margin, 1, keep_entities=keep_entities)
+            finally:
+                self._second = second
+            second.max_lexemes = self.max_lexemes
+            return second.explain(
+                doc, margin, keep_entities=keep_entities, first=batch.actions
+            )
         scorer = self.scorer
         lexicon = self.lexicon
-        batch = self.predict([doc], margin, 1, keep_entities=keep_entities)
+        batch = self.predict([doc], margin, 1, keep_entities=keep_entities, first=first)
         actions = batch[0]
         task = self._make_task(keep_entities=keep_entities)
-        explaining = Explaining([doc], None, task, lexicon, self._reader)
+        explaining = Explaining([doc], None, task, lexicon, self._reader, first)
         parts, valid, read = explaining.explain(scorer, actions)
         margins = [*scorer.margins(margin), 0]
         names = [str(template) for template in self.templates.templates]
@@ -386,7 +538,10 @@ class EntityModel(LinearModel):
         state = (self._own_templates, self.settings, self.direction, self.seeds)
         return (
             _restore,
-            (*state, self.gazetteers, self._bias, self._types, self.to_bytes()),
+            (
+                *(*state, self.gazetteers, self._second is not None),
+                *(self._bias, self._types, self.to_bytes()),
+            ),
         )
 
     def _count_outputs(self, labels: list[str]) -> int:
@@ -406,6 +561,7 @@ class EntityModel(LinearModel):
             "seen_last": self.n_outputs + 1,
             "cases": N_CASE_SETS,
             "case": N_CASES + N_RESERVED,
+            "first": self.n_outputs + 1,
             **{column: N_CODES for column in self._program.dynamic[len(COLUMNS) :]},
         }
 
@@ -454,6 +610,8 @@ class EntityModel(LinearModel):
         tables = super()._tables()
         if self.gazetteers is not None and self.gazetteers.embed:
             tables.update(self._list_arrays)
+        if self._second is not None:
+            tables["second"] = np.frombuffer(self._second.to_bytes(), dtype="uint8")
         return tables
 
     def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -465,6 +623,25 @@ class EntityModel(LinearModel):
             )
 
         self._check_lists(meta, arrays)
+        if (self._second is not None) != ("second" in arrays):
+            raise ValueError(Errors.DS106)
+        if self._second is not None:
+            self._loaded_second = self._new_second()
+            self._loaded_second.from_bytes(arrays["second"].tobytes())
+            require(
+                self._loaded_second.labels == meta["labels"],
+                "its second pass has other labels",
+            )
+
+    def _new_second(self) -> "EntityModel":
+        return EntityModel(
+            self._own_templates,
+            self.settings,
+            direction="ltr" if self.direction == "rtl" else "rtl",
+            seeds=self.seeds,
+            gazetteers=self.gazetteers,
+            is_second=True,
+        )
 
     def _check_lists(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         names = [] if self.gazetteers is None else self.gazetteers.names
@@ -498,6 +675,11 @@ class EntityModel(LinearModel):
             self._set_lists(lists)
         super()._load_extra(meta, arrays)
         self._learners = []
+        self._folds = []
+        if self._loaded_second is not None:
+            self._second, self._loaded_second = self._loaded_second, None
+            self._second.bias = self._bias
+            self._second.set_types(self._types)
 
     def _new_learner(self, settings: LearnerSettings) -> None:
         super()._new_learner(settings)
@@ -510,11 +692,16 @@ class EntityModel(LinearModel):
             for i in range(self.seeds)
         ]
         self._learner = self._learners[0]
+        if self._second is not None:
+            self._folds = [
+                Learner(self._program, self.n_outputs, settings) for _ in range(N_FOLDS)
+            ]
 
     def _resume(self) -> None:
         super()._resume()
         # Copies would learn the same: one goes on from the average.
         self._learners = [self._learner]
+        self._folds = []
 
     def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The mean of all learners' weights."""
@@ -545,7 +732,10 @@ class EntityModel(LinearModel):
         return [gold] if (own == gold).all() else [gold, None]
 
     def _training_batch(
-        self, batch: list[GoldEntities], starts: np.ndarray | None
+        self,
+        batch: list[GoldEntities],
+        starts: np.ndarray | None,
+        first: np.ndarray | None = None,
     ) -> TrainingBatch:
         negatives = []
         offset = 0
@@ -561,7 +751,12 @@ class EntityModel(LinearModel):
             self._reader,
             np.concatenate([gold.actions for gold in batch], dtype="int32"),
             np.array(negatives, dtype="int64").reshape(-1, 3),
+            first,
         )
+
+
+def _get_fold(doc: Doc) -> int:
+    return zlib.crc32(doc.text.encode("utf8")) % N_FOLDS
 
 
 def _own_starts(doc: Doc) -> np.ndarray:
@@ -576,12 +771,18 @@ def _restore(
     direction: str,
     seeds: int,
     gazetteers: Gazetteers | None,
+    two_passes: bool,
     bias: float,
     types: np.ndarray,
     data: bytes,
 ) -> EntityModel:
     model = EntityModel(
-        templates, settings, direction=direction, seeds=seeds, gazetteers=gazetteers
+        templates,
+        settings,
+        direction=direction,
+        seeds=seeds,
+        gazetteers=gazetteers,
+        two_passes=two_passes,
     )
     model.from_bytes(data)
     model.bias = bias
