@@ -9,10 +9,12 @@ from setuptools import Extension, setup
 MOD_NAMES = [
     "spacy_dynsel.bridge",
     "spacy_dynsel.core.checksum",
+    "spacy_dynsel.core.gazetteer",
     "spacy_dynsel.core.learner",
     "spacy_dynsel.core.lexicon",
     "spacy_dynsel.core.program",
     "spacy_dynsel.core.scorer",
+    "spacy_dynsel.tasks._bilou",
     "spacy_dynsel.tasks._tagging",
 ]
 

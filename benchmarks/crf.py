@@ -1,6 +1,7 @@
-"""CRFsuite as a tagger, with the usual features made in Python."""
+"""CRFsuite as a tagger and as an entity recognizer, with the usual features made in
+Python."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pycrfsuite
@@ -42,7 +43,54 @@ def sentence_features(words: list[str]) -> list[list[str]]:
     return features
 
 
-def train_crf(docs: Iterable[Doc], path: Path) -> None:
+def entity_features(words: list[str]) -> list[list[str]]:
+    """The same, and how the neighbours are written."""
+    features = sentence_features(words)
+    forms = ["<s>", *map(shape, words), "</s>"]
+    for i, row in enumerate(features):
+        row += [
+            f"sh={forms[i + 1]}",
+            f"-1sh={forms[i]}",
+            f"+1sh={forms[i + 2]}",
+            f"-1,0sh={forms[i]}|{forms[i + 1]}",
+            f"0,+1sh={forms[i + 1]}|{forms[i + 2]}",
+        ]
+    return features
+
+
+def shape(word: str) -> str:
+    """The word with letters and digits as classes, runs cut short."""
+    form = ""
+    for char in word:
+        kind = char
+        if char.isalpha():
+            kind = "X" if char.isupper() else "x"
+        elif char.isdigit():
+            kind = "d"
+        if form[-2:] != 2 * kind:
+            form += kind
+    return form
+
+
+def tag_labels(doc: Doc) -> list[str]:
+    return [token.tag_ for token in doc]
+
+
+def entity_labels(doc: Doc) -> list[str]:
+    return [
+        f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O"
+        for token in doc
+    ]
+
+
+KINDS: dict[str, tuple[Callable[..., list[list[str]]], Callable[[Doc], list[str]]]] = {
+    "tagger": (sentence_features, tag_labels),
+    "ner": (entity_features, entity_labels),
+}
+
+
+def train_crf(docs: Iterable[Doc], path: Path, kind: str = "tagger") -> None:
+    get_features, get_labels = KINDS[kind]
     trainer = pycrfsuite.Trainer(verbose=False)
     trainer.select("lbfgs")
     trainer.set_params(
@@ -54,18 +102,21 @@ def train_crf(docs: Iterable[Doc], path: Path) -> None:
         }
     )
     for doc in docs:
-        words = [token.text for token in doc]
-        trainer.append(sentence_features(words), [token.tag_ for token in doc])
+        labels = get_labels(doc)
+        for sent in doc.sents if doc.has_annotation("SENT_START") else [doc[:]]:
+            words = [token.text for token in sent]
+            trainer.append(get_features(words), labels[sent.start : sent.end])
     trainer.train(str(path))
 
 
 class CrfTagger:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: str = "tagger") -> None:
+        self._get_features = KINDS[kind][0]
         self._tagger = pycrfsuite.Tagger()
         self._tagger.open(str(path))
 
     def tag(self, words: list[str]) -> list[str]:
-        return self._tagger.tag(sentence_features(words))
+        return self._tagger.tag(self._get_features(words))
 
 
 if __name__ == "__main__":
@@ -74,5 +125,5 @@ if __name__ == "__main__":
     from spacy.tokens import DocBin
     from spacy.vocab import Vocab
 
-    source, target = sys.argv[1:]
-    train_crf(DocBin().from_disk(source).get_docs(Vocab()), Path(target))
+    source, target, *kind = sys.argv[1:]
+    train_crf(DocBin().from_disk(source).get_docs(Vocab()), Path(target), *kind)

@@ -1,9 +1,13 @@
 """Registered model builders. A .py file, since configs need real annotations."""
 
+from typing import Literal
+
 from thinc.api import Model
 
+from .gazetteers import Gazetteers
 from .settings import LearnerSettings
 from .shim import wrap_engine
+from .tasks.bilou import EntityModel
 from .tasks.tagging import TaggingModel
 from .templates import Templates
 
@@ -30,3 +34,36 @@ def DynamicTagger(  # noqa: N802
         class_min_share=class_min_share,
     )
     return wrap_engine("dynsel_tagger", engine)
+
+
+def DynamicNER(  # noqa: N802
+    templates: Templates,
+    learner: LearnerSettings,
+    direction: Literal["ltr", "rtl"],
+    seeds: int,
+    gazetteers: Gazetteers | None = None,
+    two_passes: bool = False,
+) -> Model:
+    """A linear entity recognizer with early exit.
+
+    templates (Templates): The templates, see spacy_dynsel.templates.v1.
+    learner (LearnerSettings): How to learn, see spacy_dynsel.learner.v1.
+    direction (str): How each sentence is read: from left to right ("ltr") or from
+        right to left ("rtl"). Which is better depends on the text: choose by the
+        development data.
+    seeds (int): How many learners to train at the same time, with different random
+        choices; their weights are averaged, so that only training takes longer.
+    gazetteers (Gazetteers): Lists of names, see spacy_dynsel.gazetteers.v1.
+    two_passes (bool): Whether a second model, which sees what the first one found,
+        reads each sentence in the opposite direction: more accurate, at twice the
+        time. In training, models that have not seen a doc annotate it for the second.
+    """
+    engine = EntityModel(
+        templates,
+        learner,
+        direction=direction,
+        seeds=seeds,
+        gazetteers=gazetteers,
+        two_passes=two_passes,
+    )
+    return wrap_engine("dynsel_ner", engine)

@@ -2,7 +2,26 @@ from libcpp.vector cimport vector
 
 from .core.lexicon cimport Arena, Lexicon, LexiconC
 from .core.program cimport LexemeRecC
-from .core.typedefs cimport atom_t, uint16_t, uint32_t, uint64_t
+from .core.typedefs cimport atom_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef enum:
+    # Stands for an action that is none: the token keeps its annotation.
+    KEEP_C = 0xFFFF
+
+
+cdef enum Case:
+    # Values of the column "case".
+    LOWER_CASE
+    TITLE_CASE
+    UPPER_CASE
+    INITIAL
+    MIXED_FROM_UPPER
+    MIXED_FROM_LOWER
+    CASELESS
+    NUMBER
+    SYMBOLS
+    SPACE
+    N_CASES_C
 
 
 cdef struct ColumnC:
@@ -16,6 +35,14 @@ cdef struct SequenceC:
     int length
     int doc                  # which of the docs
     size_t offset            # of its first token among the tokens of all docs
+
+
+cdef struct EntityTokenC:
+    uint64_t type            # of the entity that is set
+    atom_t tag
+    uint8_t iob              # as TokenC has it
+    uint8_t is_space
+    uint8_t starts           # whether a sentence starts here
 
 
 cdef class LexemeReader:
@@ -33,6 +60,7 @@ cdef class LexemeReader:
     cdef int read(self, object strings, const void* lexeme, atom_t* atoms) except -1
 
 
+cdef void read_tokens(const SequenceC* sequence, EntityTokenC* result) noexcept nogil
 cdef size_t read_docs(list docs, vector[SequenceC]& whole) except? 0
 cdef int sentence_end(const SequenceC* sequence, int start) noexcept nogil
 cdef void read_orths(

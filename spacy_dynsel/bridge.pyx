@@ -39,6 +39,7 @@ cdef enum Kind:
     FLAGS
     CLASS
     CLUSTER
+    CASE
     PREFIX
     SUFFIX
 
@@ -57,6 +58,7 @@ LEXICAL_COLUMNS = {
     "flags": (FLAGS, 0),
     "class": (CLASS, 0),
     "cluster": (CLUSTER, 0),
+    "case": (CASE, 0),
     **{f"cluster{bits}": (CLUSTER, bits) for bits in CLUSTER_BITS},
     **{f"prefix{size}": (PREFIX, size) for size in AFFIXES},
     **{f"suffix{size}": (SUFFIX, size) for size in AFFIXES},
@@ -69,6 +71,9 @@ cdef attr_t FLAG_MASK = (
     | (<attr_t>1 << IS_UPPER) | (<attr_t>1 << LIKE_EMAIL) | (<attr_t>1 << LIKE_NUM)
     | (<attr_t>1 << LIKE_URL)
 )
+
+N_CASES = N_CASES_C
+
 
 cdef enum Character:
     # What flags say beyond spaCy's own.
@@ -152,6 +157,8 @@ cdef class LexemeReader:
                     atoms[i] = FIRST_VALUE + (
                         (value - FIRST_VALUE) & ((1 << column.size) - 1)
                     )
+            elif column.kind == CASE:
+                atoms[i] = FIRST_VALUE + get_case(lex, &word, &lower)
             elif column.kind == PREFIX:
                 atoms[i] = hash_affix(lower.start, prefix_bytes(&lower, column.size))
             else:
@@ -249,6 +256,37 @@ cdef uint64_t characters(const TextC* text) noexcept nogil:
     return found
 
 
+cdef int get_case(
+    const LexemeC* lex, const TextC* word, const TextC* lower
+) noexcept nogil:
+    """The pattern of capital letters."""
+    cdef attr_t flags = lex.flags
+    cdef int n
+    if flags & (<attr_t>1 << IS_SPACE):
+        return SPACE
+    if flags & (<attr_t>1 << IS_LOWER):
+        return LOWER_CASE
+    if flags & (<attr_t>1 << IS_UPPER):
+        n = prefix_bytes(word, 1)
+        if n == word.n_bytes or (n + 1 == word.n_bytes and word.start[n] == b"."):
+            return INITIAL
+        return UPPER_CASE
+    if flags & (<attr_t>1 << IS_TITLE):
+        return TITLE_CASE
+    if lex.orth != lex.lower:
+        # Neither of these, but something was lowered: capitals inside the word.
+        if word.start[0] != lower.start[0] or (
+            word.n_bytes > 1 and word.start[0] >= 128 and word.start[1] != lower.start[1]
+        ):
+            return MIXED_FROM_UPPER
+        return MIXED_FROM_LOWER
+    if flags & (<attr_t>1 << IS_ALPHA):
+        return CASELESS
+    if characters(word) & HAS_DIGIT:
+        return NUMBER
+    return SYMBOLS
+
+
 cdef uint32_t find_value(
     const uint64_t[::1] keys, const uint32_t[::1] values, uint64_t key
 ) noexcept nogil:
@@ -299,6 +337,22 @@ cdef void read_orths(
     cdef int i
     for i in range(n):
         orths[i] = tokens[i].lex.orth
+
+
+cdef void read_tokens(
+    const SequenceC* sequence, EntityTokenC* result
+) noexcept nogil:
+    """What entity recognition has to know about tokens besides their lexemes."""
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef int i
+    for i in range(sequence.length):
+        result[i].tag = UNKNOWN
+        if tokens[i].tag:
+            result[i].tag = fold(tokens[i].tag)
+        result[i].type = tokens[i].ent_type
+        result[i].iob = <uint8_t>tokens[i].ent_iob
+        result[i].is_space = tokens[i].lex.flags & (<attr_t>1 << IS_SPACE) != 0
+        result[i].starts = tokens[i].sent_start == 1
 
 
 cdef size_t split_docs(list docs, vector[SequenceC]& sequences) except? 0:
@@ -417,6 +471,47 @@ def write_tags(
         offset += doc.length
 
 
+def write_entities(
+    list docs, const uint16_t[::1] actions not None, const uint64_t[::1] types
+) -> None:
+    """Set the entities of docs as spaCy's own component does: tokens of entities that
+    were set before are left alone, and so are blocked ones; all others are inside of
+    a new entity or outside of any.
+
+    docs (list[Doc]): The docs.
+    actions (array): The action of each token of all docs, or KEEP.
+    types (array): The string ID for each entity type.
+    """
+    cdef Doc doc
+    cdef size_t offset = 0
+    cdef int i, kind, type_, open_type
+    cdef attr_t kb_id = 0
+    for doc in docs:
+        open_type = -1
+        for i in range(doc.length):
+            if actions[offset + i] == KEEP_C:
+                open_type = -1
+            elif actions[offset + i] == 0:
+                open_type = -1
+                if doc.c[i].ent_iob == 0:
+                    doc.c[i].ent_iob = 2
+            else:
+                kind = (actions[offset + i] - 1) % 4
+                type_ = (actions[offset + i] - 1) // 4
+                if (kind == 1 or kind == 2) and open_type == type_:
+                    doc.c[i].ent_iob = 1
+                else:
+                    doc.c[i].ent_iob = 3
+                    kb_id = doc.c[i].ent_kb_id
+                doc.c[i].ent_type = types[type_]
+                doc.c[i].ent_kb_id = kb_id
+                open_type = type_ if kind < 2 else -1
+        offset += doc.length
+
+
+KEEP = KEEP_C
+
+
 def have_same_tokens(Doc one not None, Doc other not None) -> bool:
     """Whether two docs have the same words, so that no alignment is needed."""
     if one.length != other.length:
@@ -434,6 +529,18 @@ def read_tags(Doc doc not None):
     for i in range(doc.length):
         view[i] = doc.c[i].tag
     return tags
+
+
+def read_entities(Doc doc not None) -> tuple:
+    """token.ent_iob and the string IDs of token.ent_type."""
+    iobs = np.empty(doc.length, dtype="int32")
+    types = np.empty(doc.length, dtype="uint64")
+    cdef int32_t[::1] iob_view = iobs
+    cdef uint64_t[::1] type_view = types
+    for i in range(doc.length):
+        iob_view[i] = doc.c[i].ent_iob
+        type_view[i] = doc.c[i].ent_type
+    return iobs, types
 
 
 def read_lowers(Doc doc not None):
@@ -459,12 +566,18 @@ def _check_layout() -> None:
     spaCy's structs is an error now and not silent corruption later."""
     vocab = Vocab()
     cdef Doc doc = Doc(
-        vocab, words=["dynsel", "layout"], tags=["X", "Y"], sent_starts=[True, False]
+        vocab,
+        words=["dynsel", "layout"],
+        tags=["X", "Y"],
+        sent_starts=[True, False],
+        ents=["O", "B-Z"],
     )
     checks = {
         "LexemeC.orth": (doc.c[1].lex.orth, vocab.strings["layout"]),
         "TokenC.tag": (doc.c[1].tag, vocab.strings["Y"]),
         "TokenC.sent_start": (doc.c[1].sent_start, -1),
+        "TokenC.ent_iob": (doc.c[1].ent_iob, 3),
+        "TokenC.ent_type": (doc.c[1].ent_type, vocab.strings["Z"]),
         "Doc.length": (doc.length, 2),
     }
     cdef TextC text

@@ -116,6 +116,68 @@ class Errors(metaclass=ErrorsWithCodes):
         "The training data has the tag '{tag}', which is not among the {n_labels} "
         "labels of component '{name}'. Give all labels to initialize."
     )
+    # Entity recognition
+    DS100 = (
+        "The model file was trained to read sentences '{found}', but the config says "
+        "direction = '{expected}'. Restore the direction in the config or train anew."
+    )
+    DS101 = (
+        "The training data for component '{name}' contradicts itself: the tokens "
+        "{start} to {end} are an entity '{label}' in doc.ents, and not one in "
+        "doc.spans['{key}']. Remove one of them."
+    )
+    DS102 = (
+        "The entity label '{label}' starts with '!', an old way to mark what is not an "
+        "entity. Put such spans into doc.spans under a key of your choice and set "
+        "incorrect_spans_key to it for component '{name}'."
+    )
+    DS103 = (
+        "The stored predictions do not fit the documents given to set_annotations: "
+        "{n_predictions} actions for {n_tokens} tokens, or actions that do not exist."
+    )
+    DS104 = (
+        "The labels given to component '{name}' can't be read: {labels!r}. Give a list "
+        "of entity labels, or what 'spacy init labels' writes."
+    )
+    DS105 = (
+        "There is no component '{name}' in the pipeline whose o_bias could be tuned."
+    )
+    DS106 = (
+        "The model file and the config differ in two_passes: one has a second pass, the "
+        "other not. Restore the setting in the config or train anew."
+    )
+    # Gazetteers
+    DS110 = "Can't read the gazetteer file '{path}': {reason}."
+    DS111 = (
+        "The gazetteer '{name}' has no entries: {source} is empty. Give at least one "
+        "entry or remove the list."
+    )
+    DS112 = (
+        "Entry {line} of the gazetteer '{name}' ('{start} ...') has {n_tokens} tokens, "
+        "more than the {most} that are supported. Shorten or remove it."
+    )
+    DS113 = (
+        "The gazetteer '{name}' is given twice, under 'paths' and under 'entries'. "
+        "Rename one of them."
+    )
+    DS114 = "There are {n_lists} gazetteers, more than the {most} that are supported."
+    DS115 = (
+        "'{name}' can't be the name of a gazetteer: use letters, digits and "
+        "underscores, a letter first."
+    )
+    DS116 = (
+        "A gazetteer with embed = false is read when a pipeline is loaded, before there "
+        "is a tokenizer: set tokenize = false or embed = true."
+    )
+    DS117 = "The entries of the gazetteer '{name}' must be strings."
+    DS118 = (
+        "The model was trained with the gazetteers {found}, but the config has "
+        "{expected}. Restore them in the config or train anew."
+    )
+    DS119 = (
+        "The gazetteers {names} differ from those that the model was trained with. "
+        "Restore the files, or train anew with embed = true to keep them in the model."
+    )
     # Build and environment
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "

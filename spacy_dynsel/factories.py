@@ -6,6 +6,7 @@ from typing import Any
 from spacy.language import Language
 from thinc.api import Config, Model
 
+from .pipeline.ner import DynselNER
 from .pipeline.tagger import DynselTagger
 
 DEFAULT_TAGGER_MODEL = Config().from_str(
@@ -66,5 +67,70 @@ def make_tagger(
         cache_size=cache_size,
         overwrite=overwrite,
         neg_prefix=neg_prefix,
+        scorer=scorer,
+    )
+
+
+DEFAULT_NER_MODEL = Config().from_str(
+    """
+    [model]
+    @architectures = "spacy_dynsel.DynamicNER.v1"
+    direction = "ltr"
+    seeds = 1
+    gazetteers = null
+    two_passes = false
+
+    [model.templates]
+    @misc = "spacy_dynsel.templates.v1"
+    default = "ner"
+
+    [model.learner]
+    @misc = "spacy_dynsel.learner.v1"
+    margin = 8.0
+    predicted_history = 0.5
+    """
+)["model"]
+
+
+@Language.factory(  # type: ignore[untyped-decorator]
+    "dynsel_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    default_config={
+        "model": DEFAULT_NER_MODEL,
+        "margin": 4.0,
+        "o_bias": 0.0,
+        "n_threads": 1,
+        "cache_size": 50_000,
+        "incorrect_spans_key": None,
+        "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+    },
+    default_score_weights={
+        "ents_f": 1.0,
+        "ents_p": 0.0,
+        "ents_r": 0.0,
+        "ents_per_type": None,
+        "dynsel_templates": None,
+    },
+)
+def make_ner(
+    nlp: Language,
+    name: str,
+    model: Model,
+    margin: float | list[float],
+    o_bias: float,
+    n_threads: int,
+    cache_size: int,
+    incorrect_spans_key: str | None,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> DynselNER:
+    return DynselNER(
+        nlp.vocab,
+        model,
+        name,
+        margin=margin,
+        o_bias=o_bias,
+        n_threads=n_threads,
+        cache_size=cache_size,
+        incorrect_spans_key=incorrect_spans_key,
         scorer=scorer,
     )

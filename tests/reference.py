@@ -34,6 +34,10 @@ FLAGS = [
     "LIKE_URL",
 ]
 
+# The values of the column "case".
+LOWER, TITLE, UPPER, INITIAL, MIXED_UP, MIXED_LOW = range(6)
+CASELESS, NUMBER, SYMBOLS, SPACE = range(6, 10)
+
 
 def mix(state: int, value: int) -> int:
     state = (state ^ value) * 0x9E3779B97F4A7C15 & WORD64
@@ -74,12 +78,35 @@ def characters(text: str) -> int:
     return found
 
 
+def case_of(token: Token) -> int:
+    lexeme = token.vocab[token.orth]
+    text, lower = lexeme.text, lexeme.lower_
+    if lexeme.is_space:
+        return SPACE
+    if lexeme.is_lower:
+        return LOWER
+    if lexeme.is_upper:
+        initial = len(text) == 1 or (len(text) == 2 and text[1] == ".")
+        return INITIAL if initial else UPPER
+    if lexeme.is_title:
+        return TITLE
+    if text != lower:
+        return MIXED_UP if text[0] != lower[0] else MIXED_LOW
+    if lexeme.is_alpha:
+        return CASELESS
+    if any(char in "0123456789" for char in text):
+        return NUMBER
+    return SYMBOLS
+
+
 def lexical_atom(token: Token, column: str, tables: dict[str, dict[int, int]]) -> int:
     lexeme = token.vocab[token.orth]
     if column == "word":
         return fold(lexeme.orth)
     if column in ("lower", "norm", "shape"):
         return fold(getattr(lexeme, column))
+    if column == "case":
+        return N_RESERVED + case_of(token)
     if column == "class":
         return tables["class"].get(lexeme.lower, 0)
     if column.startswith("cluster"):

@@ -1,4 +1,4 @@
-"""Real corpora, where there are any: that the tagger learns, not how fast it is."""
+"""Real corpora, where there are any: that components learn, not how fast they are."""
 
 import random
 
@@ -60,3 +60,42 @@ def test_learns_a_corpus(corpora, corpus, lang, column, bound):
     tagger.margin = float("inf")
     assert scores["tag_acc"] > nlp.evaluate(dev)["tag_acc"] - 0.002
     assert len(tagger.engine.to_bytes()) < 8_000_000
+
+
+def read_tweets(nlp, path, n_sentences):
+    examples, words, tags = [], [], []
+    for line in path.read_text("utf8").split("\n"):
+        if line.strip():
+            word, tag = line.split("\t")
+            words.append(word or "\ufffd")
+            tags.append(tag)
+        elif words:
+            gold = Doc(nlp.vocab, words=words, ents=tags)
+            examples.append(Example(Doc(nlp.vocab, words=words), gold))
+            words, tags = [], []
+        if len(examples) == n_sentences:
+            break
+    return examples
+
+
+def test_learns_entities(corpora):
+    folder = corpora / "ner_en_btc"
+    if not folder.is_dir():
+        pytest.skip("ner_en_btc is not in DYNSEL_DATA")
+    nlp = spacy.blank("en")
+    ner = nlp.add_pipe("dynsel_ner", config={"model": {"direction": "rtl"}})
+    train = read_tweets(nlp, folder / "train.conll", 6000)
+    dev = read_tweets(nlp, folder / "dev.conll", 1000)
+    nlp.initialize(lambda: train)
+    rng = random.Random(0)
+    for _ in range(3):
+        rng.shuffle(train)
+        for start in range(0, len(train), 100):
+            ner.update(train[start : start + 100])
+    score = nlp.evaluate(dev)["ents_f"]
+    assert score > 0.69
+    for example in dev:
+        example.predicted.set_ents([], default="missing")
+    ner.margin = float("inf")
+    assert score > nlp.evaluate(dev)["ents_f"] - 0.005
+    assert len(ner.engine.to_bytes()) < 4_000_000

@@ -12,7 +12,11 @@ ENTRY_POINTS = list(distribution("spacy-dynsel").entry_points)
 def test_public_names():
     assert {(entry.group, entry.name) for entry in ENTRY_POINTS} == {
         ("spacy_factories", "dynsel_tagger"),
+        ("spacy_factories", "dynsel_ner"),
+        ("spacy_architectures", "spacy_dynsel.DynamicNER.v1"),
+        ("spacy_callbacks", "spacy_dynsel.tune_o_bias.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicTagger.v1"),
+        ("spacy_misc", "spacy_dynsel.gazetteers.v1"),
         ("spacy_batchers", "spacy_dynsel.batch_by_share.v1"),
         ("spacy_misc", "spacy_dynsel.templates.v1"),
         ("spacy_misc", "spacy_dynsel.learner.v1"),
@@ -34,18 +38,19 @@ def test_component_needs_no_import():
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
-def test_factory_metadata():
+@pytest.mark.parametrize("task", ["tagger", "ner"])
+def test_factory_metadata(task):
     nlp = spacy.blank("en")
-    nlp.add_pipe("dynsel_tagger")
-    meta = nlp.get_pipe_meta("dynsel_tagger")
-    stock = spacy.blank("en").get_factory_meta("tagger")
-    assert meta.assigns == ["token.tag"]
+    nlp.add_pipe(f"dynsel_{task}")
+    meta = nlp.get_pipe_meta(f"dynsel_{task}")
+    stock = spacy.blank("en").get_factory_meta(task)
+    assert meta.assigns == stock.assigns
     assert meta.requires == []
     assert meta.default_score_weights == {
         **stock.default_score_weights,
         "dynsel_templates": None,
     }
-    assert not nlp.analyze_pipes()["problems"]["dynsel_tagger"]
+    assert not nlp.analyze_pipes()["problems"][f"dynsel_{task}"]
 
 
 def test_config_round_trips():

@@ -63,9 +63,9 @@ static inline int lowest_bit(unsigned bits) {
 #endif
 }
 
-static inline void sum_rows_from(int start, int16_t* sums, const int16_t* const* rows,
-                                 int n_rows, int width) {
-    for (; start < width; start += LANES) {
+static inline void sum_rows_plain(int16_t* sums, const int16_t* const* rows, int n_rows,
+                                  int width) {
+    for (int start = 0; start < width; start += LANES) {
         int16_t part[LANES] = {0};
         for (int r = 0; r < n_rows; ++r) {
             const int16_t* row = rows[r] + start;
@@ -73,11 +73,6 @@ static inline void sum_rows_from(int start, int16_t* sums, const int16_t* const*
         }
         std::memcpy(sums + start, part, sizeof(part));
     }
-}
-
-static inline void sum_rows_plain(int16_t* sums, const int16_t* const* rows, int n_rows,
-                                  int width) {
-    sum_rows_from(0, sums, rows, n_rows, width);
 }
 
 static inline Verdict judge_plain(const int16_t* scores, const int16_t* limits,
@@ -119,7 +114,12 @@ static inline void sum_rows_sse2(int16_t* sums, const int16_t* const* rows, int 
         for (int i = 0; i < N; ++i)
             _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + start + 8 * i), part[i]);
     }
-    sum_rows_from(start, sums, rows, n_rows, width);
+    for (; start < width; start += 8) {
+        __m128i part = _mm_setzero_si128();
+        for (int r = 0; r < n_rows; ++r)
+            part = _mm_add_epi16(part, load_sse2(rows[r] + start));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + start), part);
+    }
 }
 
 static inline int16_t largest_sse2(__m128i lanes) {
@@ -176,7 +176,12 @@ DYNSEL_AVX2 static inline void sum_rows_avx2(int16_t* sums, const int16_t* const
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + start + 16 * i),
                                 part[i]);
     }
-    sum_rows_from(start, sums, rows, n_rows, width);
+    for (; start < width; start += 16) {
+        __m256i part = _mm256_setzero_si256();
+        for (int r = 0; r < n_rows; ++r)
+            part = _mm256_add_epi16(part, load_avx2(rows[r] + start));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + start), part);
+    }
 }
 
 DYNSEL_AVX2 static inline Verdict judge_avx2(const int16_t* scores,

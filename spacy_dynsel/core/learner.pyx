@@ -69,6 +69,12 @@ cdef class Learner:
         self.good.resize(program.c.n_stages)
         self.bad.resize(program.c.n_stages)
 
+    def resize(self, int n_labels) -> None:
+        """Make room for more labels, which have no weights yet."""
+        self.n_labels = n_labels
+        self.scores.resize(n_labels)
+        self.gradient.resize(n_labels)
+
     def reject_rare(self) -> None:
         """End the counting: features seen less often than the cutoff get no row, now
         or later; the others get one. Without this, a feature gets its row when it has

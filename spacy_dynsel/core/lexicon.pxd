@@ -68,6 +68,7 @@ cdef class Lexicon:
     cdef vector[void*] _table
     cdef LexemeRecC* before_start
     cdef LexemeRecC* after_end
+    cdef LexemeRecC* absent
     cdef LexiconC c
 
     cdef LexemeRecC* _new_boundary(self, atom_t value) except NULL

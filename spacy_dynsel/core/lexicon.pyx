@@ -69,6 +69,8 @@ cdef class Lexicon:
         self.c.n_records = 0
         self.before_start = self._new_boundary(BEFORE_START)
         self.after_end = self._new_boundary(AFTER_END)
+        # For places that may have no lexeme at all.
+        self.absent = self._new_boundary(UNKNOWN)
 
     def __len__(self) -> int:
         return self.c.n_records

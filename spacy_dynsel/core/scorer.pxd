@@ -73,6 +73,7 @@ cdef struct ScorerC:
     const uint32_t* narrow   # slots, for up to 256 labels, or NULL
     const uint64_t* wide     # slots, for more
     int shift                # a key's bucket is key >> shift
+    const score_t* bias      # [width] added to all scores, or NULL
 
 
 cdef struct DecisionC:
@@ -129,6 +130,7 @@ cdef class Scorer:
     cdef readonly object slots
     cdef readonly float scale
     cdef readonly dict cardinalities
+    cdef readonly object bias
     cdef vector[StageC] _stages
     cdef vector[FusedC] _fused
     cdef vector[int] _fused_templates

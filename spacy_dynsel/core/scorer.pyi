@@ -24,6 +24,7 @@ class Scorer:
     slots: np.ndarray
     scale: float
     cardinalities: dict[str, int]
+    bias: np.ndarray | None
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Scorer:
         slots: np.ndarray,
         scale: float,
         cardinalities: dict[str, int],
+        bias: dict[int, int] | None = None,
     ) -> None: ...
     @property
     def n_labels(self) -> int: ...

@@ -107,6 +107,7 @@ cdef class Scorer:
     scale (float): The integer that stands for a weight of 1.
     cardinalities (dict): How many values a column can have, for those columns whose
         values are small numbers.
+    bias (dict): Integers that are added to the scores of some labels.
     """
 
     def __init__(
@@ -117,9 +118,11 @@ cdef class Scorer:
         slots,
         float scale,
         dict cardinalities,
+        dict bias=None,
     ):
         cdef const uint32_t[::1] narrow
         cdef const uint64_t[::1] wide
+        cdef score_t[::1] bias_view
         self.program = program
         self.index = np.asarray(index)
         # At least one element, so that there is an address.
@@ -142,6 +145,14 @@ cdef class Scorer:
             wide = self.slots
             self.c.wide = &wide[0]
         self.c.shift = 32 - ((index.shape[0] - 1).bit_length() - 1)
+        self.c.bias = NULL
+        self.bias = None
+        if bias and any(bias.values()):
+            self.bias = np.zeros(self.c.width, dtype="int16")
+            for label, value in bias.items():
+                self.bias[label] = value
+            bias_view = self.bias
+            self.c.bias = &bias_view[0]
         self._compile()
         self.slots = slots
 
@@ -327,10 +338,14 @@ cdef inline int get_fused(
 cdef void sum_fused(
     const ScorerC* scorer, int stage, const ContextC* context, score_t* sums
 ) noexcept nogil:
-    """Add up what a stage gets from the rows of lexemes alone. It can be worked out
-    ahead, for many decisions that do not have to wait for each other."""
+    """Add up what a stage gets from the rows of lexemes alone, and the first one from
+    the bias. It can be worked out ahead, for many decisions that do not have to wait
+    for each other."""
     cdef const score_t* rows[MAX_ROWS]
     cdef int n_rows = get_fused(scorer, stage, context, rows)
+    if stage == 0 and scorer.bias != NULL:
+        rows[n_rows] = scorer.bias
+        n_rows += 1
     scorer.kernels.sum_rows(sums, rows, n_rows, scorer.width)
 
 

@@ -135,7 +135,7 @@ class DynselComponent(TrainablePipe):
         """
         docs = list(docs)
         engine = self._require_engine()
-        counts = engine.predict(docs, self.margin, self.cfg["n_threads"]).stage_counts
+        counts = engine.count_stages(docs, self.margin, self.cfg["n_threads"])
         n_tokens = int(counts.sum())
         return {
             "tokens": n_tokens,

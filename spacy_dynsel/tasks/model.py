@@ -48,7 +48,7 @@ class Explanation(NamedTuple):
     stage (int): The stage in which the decision was made, from 1.
     n_templates (int): The number of templates that were read.
     contributions (dict): For each of them what it added to the label and to the
-        runner-up.
+        runner-up; under "bias", what was added to labels whatever the token.
     """
 
     label: str
@@ -155,6 +155,13 @@ class LinearModel(ABC):
     def predict_in_training(self, docs: list[Doc]) -> Any:
         """Predict with the weights as they are, without compiling them first: for
         docs that are annotated between two updates."""
+
+    def count_stages(
+        self, docs: list[Doc], margin: float | list[float], n_threads: int
+    ) -> np.ndarray:
+        """How many decisions some docs take at each stage, whatever annotation they
+        have."""
+        return self.predict(docs, margin, n_threads).stage_counts
 
     def mean_templates(self, stage_counts: np.ndarray) -> float:
         """The mean number of templates of some decisions."""
@@ -286,6 +293,7 @@ class LinearModel(ABC):
         margins: list[int],
         names: Sequence[str],
         outputs: Sequence[str],
+        valid: np.ndarray | None = None,
     ) -> Explanation:
         """How one decision was made.
 
@@ -294,29 +302,35 @@ class LinearModel(ABC):
         margins (list[int]): The margin of each stage.
         names (Sequence[str]): The templates.
         outputs (Sequence[str]): The names of the outputs.
+        valid (array): Which outputs were possible; all, if not given.
         """
-        scale = self.scorer.scale
+        scorer = self.scorer
+        choices = np.arange(len(outputs)) if valid is None else np.flatnonzero(valid)
         sums = token_parts.cumsum(axis=0, dtype="int32")
+        if scorer.bias is not None:
+            sums += scorer.bias[: len(outputs)]
         for stage, end in enumerate(self.templates.checkpoints):
             scores = sums[end - 1]
-            ranked = np.argsort(-scores, kind="stable")
+            ranked = choices[np.argsort(-scores[choices], kind="stable")]
             second = int(ranked[1]) if len(ranked) > 1 else -1
             lead = int(scores[ranked[0]] - scores[second]) if second >= 0 else 0
             if second < 0 or lead >= margins[stage]:
                 break
-        read = token_parts[:end] / scale
+        contributions = {names[t]: token_parts[t] for t in range(end)}
+        if scorer.bias is not None:
+            contributions["bias"] = scorer.bias
         return Explanation(
             label=outputs[label],
-            lead=lead / scale,
+            lead=lead / scorer.scale,
             runner_up=outputs[second] if second >= 0 else "",
             stage=stage + 1,
             n_templates=end,
             contributions={
-                names[t]: (
-                    float(read[t, label]),
-                    float(read[t, second]) if second >= 0 else 0.0,
+                name: (
+                    float(row[label] / scorer.scale),
+                    float(row[second] / scorer.scale) if second >= 0 else 0.0,
                 )
-                for t in range(end)
+                for name, row in contributions.items()
             },
         )
 

@@ -1,0 +1,334 @@
+"""The entity recognizer beside its peers, trained and measured on the same data in one
+run.
+
+    python benchmarks/ner.py --direction rtl                     # tweets, English
+    python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents
+    python benchmarks/ner.py --corpus ner_en_wnut17
+
+F1 is on the test split, gold words, sentence starts as the corpus has them; choices are
+made on the development split. Speeds are the best of several rounds, in which all
+candidates take turns. Corpora are found through DYNSEL_DATA; peers that are not
+installed are left out.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Before numpy is loaded: one thread for everybody.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from wasabi import msg
+
+from corpora import (
+    data_folder,
+    entity_file,
+    make_entity_docs,
+    read_iob,
+    write_entity_docbins,
+)
+from tagger import best_times, consume, show
+from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
+
+try:
+    from crf import CrfTagger
+except ImportError:
+    CrfTagger = None  # type: ignore[assignment, misc]
+
+NER = "dynsel_ner"
+CNN = "spaCy tok2vec+ner"
+SPACY_STEPS = 3000
+INFINITY = float("inf")
+Spans = set[tuple[int, int, str]]
+
+
+def bare(doc: Doc, vocab: Any, *, with_starts: bool = True) -> Doc:
+    """The words of a doc and, if wanted, its sentence starts."""
+    return Doc(
+        vocab,
+        words=[token.text for token in doc],
+        sent_starts=[bool(token.is_sent_start) for token in doc]
+        if with_starts
+        else None,
+    )
+
+
+def spans_of(doc: Doc) -> Spans:
+    return {(ent.start, ent.end, ent.label_) for ent in doc.ents}
+
+
+def f_score(
+    predict: Callable[[Doc], Spans], gold: list[Doc], labels: set[str] | None = None
+) -> float:
+    """The F1 of entities, in percent.
+
+    labels (set[str]): The only labels that count, if given.
+    """
+    right = n_predicted = n_gold = 0
+    for doc in gold:
+        found, true = predict(doc), spans_of(doc)
+        if labels is not None:
+            found = {span for span in found if span[2] in labels}
+            true = {span for span in true if span[2] in labels}
+        right += len(found & true)
+        n_predicted += len(found)
+        n_gold += len(true)
+    return 200 * right / max(1, n_predicted + n_gold)
+
+
+def pipe_predictor(
+    nlp: Language, *, with_starts: bool = True
+) -> Callable[[Doc], Spans]:
+    def predict(doc: Doc) -> Spans:
+        result = bare(doc, nlp.vocab, with_starts=with_starts)
+        for _, component in nlp.pipeline:
+            result = component(result)
+        return spans_of(result)
+
+    return predict
+
+
+def crf_predictor(crf: Any) -> Callable[[Doc], Spans]:
+    def predict(doc: Doc) -> Spans:
+        tags: list[str] = []
+        for sent in doc.sents:
+            tags += crf.tag([token.text for token in sent])
+        return spans_of(
+            Doc(doc.vocab, words=[token.text for token in doc], ents=repair(tags))
+        )
+
+    return predict
+
+
+def repair(tags: list[str]) -> list[str]:
+    """Tags in which an I that continues nothing starts an entity."""
+    fixed: list[str] = []
+    for tag in tags:
+        before = fixed[-1] if fixed else "O"
+        starts = tag.startswith("I-") and before[2:] != tag[2:]
+        fixed.append(f"B-{tag[2:]}" if starts else tag)
+    return fixed
+
+
+def summary(scores: list[float]) -> dict[str, float]:
+    return {
+        "mean": sum(scores) / len(scores),
+        "lowest": min(scores),
+        "highest": max(scores),
+    }
+
+
+def measure_accuracy(
+    ours: list[Language], peers: dict[str, Callable[[Doc], Spans]], gold: list[Doc]
+) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for what, margin, with_starts in (
+        ("default margin", None, True),
+        ("all templates", INFINITY, True),
+        ("no sentence starts", None, False),
+    ):
+        scores = []
+        for nlp in ours:
+            ner = nlp.get_pipe(NER)
+            default = ner.margin
+            ner.margin = default if margin is None else margin
+            scores.append(f_score(pipe_predictor(nlp, with_starts=with_starts), gold))
+            ner.margin = default
+        table[f"dynsel, {what}"] = summary(scores)
+    for name, predict in peers.items():
+        table[name] = summary([f_score(predict, gold)])
+    return table
+
+
+def measure_elsewhere(
+    ours: list[Language], peers: dict[str, Callable[[Doc], Spans]]
+) -> dict[str, Any]:
+    """The same models on other kinds of text: person, organisation, location."""
+    files = {
+        "uner_en_ewt": entity_file("uner_en_ewt", "test"),
+        "ner_en_wikigold": data_folder() / "ner_en_wikigold" / "wikigold.conll",
+    }
+    labels = {"PER", "ORG", "LOC"}
+    table: dict[str, Any] = {}
+    for name, path in files.items():
+        gold = make_entity_docs(
+            spacy.blank("en").vocab, list(read_iob(path)), block=None
+        )
+        table[name] = {
+            "dynsel": sum(f_score(pipe_predictor(nlp), gold, labels) for nlp in ours)
+            / len(ours),
+            **{peer: f_score(predict, gold, labels) for peer, predict in peers.items()},
+        }
+    return table
+
+
+def measure_speed(
+    ours: Language, cnn: Language, crf: Any, gold: list[Doc], rounds: int
+) -> dict[str, Any]:
+    """Tokens a second on Docs in memory."""
+    ner = ours.get_pipe(NER)
+    part = gold[: max(1, len(gold) // 8)]
+    docs = [bare(doc, ours.vocab) for doc in gold]
+    cnn_docs = [bare(doc, cnn.vocab) for doc in part]
+    sentences = [[token.text for token in sent] for doc in part for sent in doc.sents]
+
+    def clear(docs: list[Doc]) -> None:
+        for doc in docs:
+            doc.set_ents([], default="missing")
+
+    def run_cnn() -> None:
+        stream: Any = cnn_docs
+        for _, component in cnn.pipeline:
+            stream = component.pipe(stream, batch_size=256)
+        consume(stream)
+
+    n_all, n_part = sum(map(len, docs)), sum(map(len, part))
+    candidates: dict[str, tuple[Callable[[], Any], int]] = {
+        "dynsel": (lambda: consume(ner.pipe(docs, batch_size=1000)), n_all),
+        CNN: (run_cnn, n_part),
+    }
+    if crf is not None:
+        candidates["CRFsuite"] = (lambda: [crf.tag(s) for s in sentences], n_part)
+    times: dict[str, list[float]] = {name: [] for name in candidates}
+    for _ in range(rounds + 1):
+        # Entities that are set would be kept: every round starts without.
+        clear(docs)
+        clear(cnn_docs)
+        for name, (best, _) in best_times(
+            {name: run for name, (run, _) in candidates.items()}, 1
+        ).items():
+            times[name].append(best)
+    speeds: dict[str, Any] = {}
+    for name, (_, n_tokens) in candidates.items():
+        best, worst = min(times[name][1:]), max(times[name][1:])
+        speeds[name] = {
+            "tokens_per_second": n_tokens / best,
+            "nanoseconds_per_token": 1e9 * best / n_tokens,
+            "spread": worst / best,
+        }
+    fastest = speeds["dynsel"]["tokens_per_second"]
+    for row in speeds.values():
+        row["dynsel_is_faster"] = fastest / row["tokens_per_second"]
+    return speeds
+
+
+def measure_early_exit(ours: Language, gold: list[Doc], rounds: int) -> dict[str, Any]:
+    """Time for a token and the share of tokens that need all templates."""
+    ner = ours.get_pipe(NER)
+    default = ner.margin
+    docs = [bare(doc, ours.vocab) for doc in gold]
+    n_tokens = sum(map(len, docs))
+
+    def runner(margin: float) -> Callable[[], None]:
+        def run() -> None:
+            ner.margin = margin
+            ner.predict(docs)
+
+        return run
+
+    margins = [0.0, default, INFINITY]
+    times = best_times({str(margin): runner(margin) for margin in margins}, rounds)
+    table = {}
+    for margin in margins:
+        ner.margin = margin
+        statistics = ner.statistics(docs)
+        table[f"margin {margin}"] = {
+            "nanoseconds_per_token": 1e9 * times[str(margin)][0] / n_tokens,
+            "templates": statistics["templates"],
+            "last_stage": statistics["stages"][-1],
+        }
+    ner.margin = default
+    return table
+
+
+def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
+    model = CACHE / f"crf-{train_path.stem}.model"
+    measured = model.with_suffix(".json")
+    if not measured.exists():
+        command = [
+            sys.executable,
+            str(HERE / "crf.py"),
+            str(train_path),
+            str(model),
+            "ner",
+        ]
+        measured.write_text(json.dumps(run_measured(command)))
+    return model, json.loads(measured.read_text())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--corpus", default="ner_en_btc")
+    parser.add_argument("--lang", default="en")
+    parser.add_argument("--direction", default="ltr", choices=["ltr", "rtl"])
+    parser.add_argument("--documents", action="store_true", help="documents as Docs")
+    parser.add_argument("--seeds", type=int, default=3, help="how many to train")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--config", type=Path, default=CONFIGS / "ner.cfg")
+    args = parser.parse_args()
+
+    block = None if args.documents else 1
+    paths = write_entity_docbins(args.corpus, CACHE, block=block)
+    model_paths, usages = [], []
+    for seed in range(args.seeds):
+        overrides = {
+            "nlp.lang": args.lang,
+            "system.seed": seed,
+            "components.dynsel_ner.model.direction": args.direction,
+        }
+        path, usage = train(NER, args.config, paths, overrides)
+        model_paths.append(path)
+        usages.append(usage)
+    cnn_config = spacy_config(args.lang, ["ner"], SPACY_STEPS)
+    cnn_path, cnn_usage = train("spacy_ner", cnn_config, paths, {})
+    ours, cnn = [spacy.load(path) for path in model_paths], spacy.load(cnn_path)
+    training = {"dynsel": usages[0], CNN: cnn_usage}
+    peers: dict[str, Callable[[Doc], Spans]] = {CNN: pipe_predictor(cnn)}
+    crf = None
+    if CrfTagger is None:
+        msg.warn("CRFsuite is left out: pip install 'spacy-dynsel[benchmark]'")
+    else:
+        crf_path, training["CRFsuite"] = train_crf(paths["train"])
+        crf = CrfTagger(crf_path, "ner")
+        peers["CRFsuite"] = crf_predictor(crf)
+    gold = {
+        split: make_entity_docs(
+            ours[0].vocab, list(read_iob(entity_file(args.corpus, split))), block=block
+        )
+        for split in ("train", "dev", "test")
+    }
+    directory = model_paths[0] / NER
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    measurements: dict[str, Callable[[], dict[str, Any]]] = {
+        "training": lambda: training,
+        "model": lambda: {
+            "directory_mb": size / 2**20,
+            "o_bias": [nlp.get_pipe(NER).o_bias for nlp in ours],
+        },
+        "F1 on dev": lambda: measure_accuracy(ours, peers, gold["dev"]),
+        "F1 on test": lambda: measure_accuracy(ours, peers, gold["test"]),
+        "speed": lambda: measure_speed(ours[0], cnn, crf, gold["train"], args.rounds),
+        "early exit": lambda: measure_early_exit(ours[0], gold["train"], args.rounds),
+    }
+    if args.corpus == "ner_en_btc":
+        measurements["F1 elsewhere"] = lambda: measure_elsewhere(ours, peers)
+    results = {}
+    for title, measure in measurements.items():
+        results[title] = measure()
+        show(title, results[title])
+    level = "documents" if args.documents else "sentences"
+    output = HERE / "results" / f"ner-{args.corpus}-{level}-{args.config.stem}.json"
+    output.parent.mkdir(exist_ok=True)
+    output.write_text(json.dumps(results, indent=2) + "\n")
+    msg.good("Saved the results", str(output))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,363 @@
+"""The entity recognizer as a pipeline component: spaCy's contract, no arithmetic."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from spacy import util
+from spacy.language import Language
+from spacy.pipeline.ner import ner_score
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Model, Optimizer
+
+from ..bridge import (
+    have_same_tokens,
+    read_entities,
+    read_sent_starts,
+    write_entities,
+)
+from ..errors import Errors
+from ..tasks.bilou import (
+    KEEP,
+    MAX_BIAS,
+    MISSING,
+    EntityBatch,
+    Explanations,
+    GoldEntities,
+    action_names,
+)
+from .component import DynselComponent, RecentDocs, is_complete
+
+
+class DynselNER(DynselComponent):
+    """Recognizes named entities by a linear model that reads, for each token, only as
+    many feature templates as it needs. A replacement for spaCy's EntityRecognizer.
+
+    vocab (Vocab): The shared vocabulary.
+    model (Model): The model, see spacy_dynsel.DynamicNER.v1.
+    name (str): The name of the component.
+    margin (float or list[float]): The lead over the second-best action at which a
+        decision is made: for all stages, or for each but the last. Infinity means
+        that all templates are always used.
+    o_bias (float): What is added to the score of tokens outside of entities: the
+        lower, the more entities are found. See spacy_dynsel.tune_o_bias.v1.
+    n_threads (int): How many threads to use for a batch of docs.
+    cache_size (int): The number of lexemes for which to keep what was worked out.
+    incorrect_spans_key (str): The key of doc.spans under which training data has spans
+        that are known not to be entities.
+    scorer (Callable): The scoring method.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "dynsel_ner",
+        *,
+        margin: float | list[float] = 4.0,
+        o_bias: float = 0.0,
+        n_threads: int = 1,
+        cache_size: int = 50_000,
+        incorrect_spans_key: str | None = None,
+        scorer: Callable[..., dict[str, Any]] | None = ner_score,
+    ) -> None:
+        super().__init__(
+            vocab,
+            model,
+            name,
+            margin=margin,
+            n_threads=n_threads,
+            cache_size=cache_size,
+            scorer=scorer,
+            incorrect_spans_key=incorrect_spans_key,
+            o_bias=o_bias,
+        )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The entity labels, sorted."""
+        return tuple(sorted(self.cfg["labels"]))
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """The labels in the form that initialize takes."""
+        return self.labels
+
+    @property
+    def move_names(self) -> list[str]:
+        """The names of the actions."""
+        return action_names(self.cfg["labels"])
+
+    @property
+    def incorrect_spans_key(self) -> str | None:
+        """The key of doc.spans for what is known not to be an entity."""
+        return self.cfg["incorrect_spans_key"]
+
+    @property
+    def o_bias(self) -> float:
+        """What is added to the score of O. Can be set at any time."""
+        return self.cfg["o_bias"]
+
+    @o_bias.setter
+    def o_bias(self, bias: float) -> None:
+        before = self.cfg["o_bias"]
+        self.cfg["o_bias"] = bias
+        try:
+            self._check_settings()
+        except ValueError:
+            self.cfg["o_bias"] = before
+            raise
+
+    @property
+    def is_resizable(self) -> bool:
+        """Labels can be added at any time."""
+        return True
+
+    def set_annotations(
+        self, docs: Iterable[Doc], predictions: EntityBatch | list[Any]
+    ) -> None:
+        """Set the entities of docs. Entities that were set before are kept, blocked
+        tokens stay blocked.
+
+        docs (Iterable[Doc]): The docs.
+        predictions (EntityBatch): What predict returned, or a list of such arrays.
+        """
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        if isinstance(predictions, EntityBatch):
+            actions = predictions.actions
+        else:
+            actions = np.concatenate(
+                [np.zeros(0, "uint16"), *map(np.asarray, predictions)]
+            ).astype("uint16")
+        n_tokens = sum(map(len, docs))
+        decided = actions[actions != KEEP]
+        if n_tokens != len(actions) or decided.max(initial=0) > 4 * len(self._types):
+            raise ValueError(
+                Errors.DS103.format(n_predictions=len(actions), n_tokens=n_tokens)
+            )
+        write_entities(docs, actions, self._types)
+
+    def explain(self, doc: Doc, *, keep_entities: bool = False) -> Explanations:
+        """Say for each token how its action is found.
+
+        doc (Doc): The doc, before or after it went through the component.
+        keep_entities (bool): Whether entities that are set stay as they are, as they
+            do when the component is called; else they do not matter.
+        RETURNS (Explanations): For each token its action, lead, runner-up, stage,
+            number of templates, and what each template contributed; as `entities`,
+            for each entity the weakest lead of its decisions.
+        """
+        return self._require_engine().explain(
+            doc, self.margin, keep_entities=keep_entities
+        )
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: list[str] | dict[str, dict[str, int]] | None = None,
+    ) -> None:
+        """Prepare for training: find the labels and the features.
+
+        get_examples (Callable): Gives the training data.
+        nlp (Language): The pipeline.
+        labels (list[str]): The labels; if missing, those of the data are used. What
+            `spacy init labels` writes for spaCy's own component will do as well.
+        """
+        validate_get_examples(get_examples, "DynselNER.initialize")
+        util.check_lexeme_norms(self.vocab, "ner")
+        if labels is None:
+            found = {
+                example.reference.vocab.strings[type_]
+                for example in get_examples()
+                for type_ in np.unique(read_entities(example.reference)[1]).tolist()
+                if type_
+            }
+            names = sorted(name for name in found if not name.startswith("!"))
+        else:
+            names = self._read_labels(labels)
+        for label in names:
+            self._check_label(label)
+            if label not in self.cfg["labels"]:
+                self.cfg["labels"].append(label)
+        self._sync_labels()
+        self.engine.initialize(
+            list(self.cfg["labels"]),
+            self.vocab,
+            lambda: (self._get_gold(example) for example in get_examples()),
+            lang=self.vocab.lang if nlp is None else nlp.lang,
+            count_features=is_complete(nlp),
+            tokenizer=None if nlp is None else nlp.tokenizer,
+        )
+        self._sync_labels()
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from examples. The weights change at once: the learner is online and
+        has its own step sizes, so that the optimizer is not used. Labels that are new
+        are added.
+
+        examples (Iterable[Example]): The examples.
+        drop (float): The probability with which each template is left out.
+        sgd (Optimizer): Not used.
+        losses (dict): Where to add the loss.
+        RETURNS (dict): The losses.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "DynselNER.update")
+        engine = self._require_engine()
+        golds = [self._get_gold(example, add_labels=True) for example in examples]
+        self._just_updated = RecentDocs(gold.doc for gold in golds)
+        golds = [
+            gold for gold in golds if gold.negatives or (gold.actions != MISSING).any()
+        ]
+        if golds:
+            losses[self.name] += engine.update(golds, drop=drop)
+        return losses
+
+    def add_label(self, label: str) -> int:
+        """Add a label, at any time.
+
+        RETURNS (int): 1, or 0 if the label is there already.
+        """
+        self._check_label(label)
+        if label in self.cfg["labels"]:
+            return 0
+        if self.engine.is_initialized:
+            self.engine.add_label(label)
+        self.cfg["labels"].append(label)
+        self._sync_labels()
+        return 1
+
+    def _sync_labels(self) -> None:
+        super()._sync_labels()
+        self._types = np.array(
+            [self._keep_string(label) for label in self.cfg["labels"]], dtype="uint64"
+        )
+        self.engine.set_types(self._types)
+        if self.engine.is_initialized:
+            self.model.set_dim("nO", self.engine.n_outputs, force=True)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        bias = self.cfg["o_bias"]
+        if (
+            not isinstance(bias, int | float)
+            or isinstance(bias, bool)
+            or math.isnan(bias)
+            or abs(bias) > MAX_BIAS
+        ):
+            raise ValueError(
+                Errors.DS022.format(
+                    name="o_bias",
+                    value=bias,
+                    range=f"between {-MAX_BIAS} and {MAX_BIAS}",
+                )
+            )
+        self.engine.bias = float(bias)
+
+    def _read_labels(self, labels: Any) -> list[str]:
+        """The labels that are given as a list or by the actions of spaCy's own
+        component."""
+        if isinstance(labels, dict):
+            if not all(isinstance(value, dict) for value in labels.values()):
+                raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
+            return sorted({name for names in labels.values() for name in names if name})
+        if isinstance(labels, str):
+            raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
+        return list(labels)
+
+    def _get_gold(self, example: Example, *, add_labels: bool = False) -> GoldEntities:
+        """What is known about the entities of a predicted doc, aligned where the words
+        differ."""
+        reference = example.reference
+        if have_same_tokens(example.predicted, reference):
+            iobs, types = read_entities(reference)
+            strings = reference.vocab.strings
+            names = {t: strings[t] for t in np.unique(types).tolist()}
+            self._check_types(names.values(), add_labels)
+            index = {label: i for i, label in enumerate(self.cfg["labels"])}
+            actions = _to_actions(
+                iobs, types, {t: index[x] for t, x in names.items() if x in index}
+            )
+            starts = read_sent_starts(reference)
+        else:
+            tags = example.get_aligned_ner()
+            self._check_types({tag[2:] for tag in tags if tag}, add_labels)
+            index = {name: i for i, name in enumerate(self.move_names)}
+            index["-"] = MISSING
+            actions = np.array(
+                [MISSING if not tag else index.get(tag, 0) for tag in tags], "int32"
+            )
+            starts = np.array(
+                [start or 0 for start in example.get_aligned_sent_starts()], "int32"
+            )
+        starts = (starts == 1).astype("uint8")
+        starts[:1] = 1
+        negatives = self._get_negatives(example, add_labels)
+        return GoldEntities(example.predicted, actions, starts, negatives)
+
+    def _check_types(self, names: Iterable[str], add_labels: bool) -> None:
+        for name in sorted(names):
+            if name.startswith("!"):
+                raise ValueError(Errors.DS102.format(name=self.name, label=name))
+            if add_labels and name:
+                self.add_label(name)
+
+    def _get_negatives(
+        self, example: Example, add_labels: bool
+    ) -> list[tuple[int, int, int]]:
+        """The spans that are known not to be entities."""
+        key = self.cfg["incorrect_spans_key"]
+        if key is None or key not in example.reference.spans:
+            return []
+        entities = {(ent.start, ent.end, ent.label_) for ent in example.reference.ents}
+        spans = example.reference.spans[key]
+        for span in spans:
+            if (span.start, span.end, span.label_) in entities:
+                raise ValueError(
+                    Errors.DS101.format(
+                        name=self.name,
+                        start=span.start,
+                        end=span.end,
+                        label=span.label_,
+                        key=key,
+                    )
+                )
+        aligned = example.get_aligned_spans_y2x(spans, allow_overlap=True)
+        self._check_types({span.label_ for span in aligned} - {"O"}, add_labels)
+        index = {label: i for i, label in enumerate(self.cfg["labels"])}
+        return [
+            (span.start, span.end, index[span.label_])
+            for span in aligned
+            if span.label_ in index
+        ]
+
+
+def _to_actions(
+    iobs: np.ndarray, types: np.ndarray, index: dict[int, int]
+) -> np.ndarray:
+    """Actions from token.ent_iob and token.ent_type: blocked tokens and entities
+    without a label are outside, like what has a type that is not in the index."""
+    n = len(iobs)
+    actions = np.where(iobs == 0, MISSING, 0).astype("int32")
+    inside = (iobs == 1) | (iobs == 3)
+    goes_on = np.zeros(n, dtype=bool)
+    goes_on[:-1] = iobs[1:] == 1
+    for type_, label in index.items():
+        here = inside & (types == type_)
+        kinds = np.where(iobs == 3, np.where(goes_on, 0, 3), np.where(goes_on, 1, 2))
+        actions[here] = (1 + 4 * label + kinds)[here]
+    return actions

@@ -1,0 +1,790 @@
+"""Entity recognition: all that a recognizer learns, uses and stores, apart from
+spaCy's contract."""
+
+import math
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, read_sent_starts
+from ..core.checksum import checksum
+from ..core.gazetteer import N_CODES, Gazetteer
+from ..core.learner import Learner
+from ..core.scorer import MAX_LABELS, Scorer, pack_weights, unpack_weights
+from ..errors import Errors
+from ..gazetteers import ARRAYS, Gazetteers
+from ..settings import LearnerSettings
+from ..templates import CHECKPOINT, Templates, parse_templates
+from ._bilou import (
+    COLUMNS,
+    MISSING,
+    N_CASE_SETS,
+    NAMED_PLACES,
+    REACH,
+    EntityBatch,
+    Explaining,
+    Guessing,
+    Task,
+    TrainingBatch,
+    predict,
+)
+from .model import (
+    MIN_TOKENS_FOR_CUTOFF,
+    N_RESERVED,
+    Explanation,
+    LinearModel,
+    minibatch,
+    require,
+)
+
+__all__ = [
+    "KEEP",
+    "MISSING",
+    "PLACES",
+    "EntityBatch",
+    "EntityExplanation",
+    "EntityModel",
+    "Explanations",
+    "GoldEntities",
+    "action_names",
+]
+
+TASK = "entities"
+DIRECTIONS = ("ltr", "rtl")
+OFFSETS = [str(offset) for offset in range(-REACH, REACH + 1)]
+ALL_PLACES = [*OFFSETS, *NAMED_PLACES]
+# Where each column of a template may be read. How a word was labelled is known for the
+# words that were read and the next one.
+PLACES: dict[str, Sequence[str]] = {
+    **{column: ALL_PLACES for column in LEXICAL_COLUMNS},
+    "action": OFFSETS[:REACH],
+    "tag": OFFSETS,
+    "seen": OFFSETS[: REACH + 2],
+    "seen_last": OFFSETS[: REACH + 2],
+    "seen_shares": OFFSETS[: REACH + 2],
+    "cases": OFFSETS,
+    "first": OFFSETS,
+    "lists": OFFSETS,
+}
+ROUND = 64
+# The atoms that need to know the other occurrences of a word.
+REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
+MAX_BIAS = 32.0
+# How many models without a part of the data annotate that part for a second pass.
+N_FOLDS = 4
+# What a second pass looks at, in its first stage and at its end.
+FIRST_TEMPLATES = [
+    "first[-2]",
+    "first[+2]",
+    "first[-1] first first[+1]",
+    "first[-1] first",
+    "first first[+1]",
+    "first",
+    "first[-1]",
+    "first[+1]",
+    "first action[-1]",
+    "first case",
+]
+LATE_FIRST_TEMPLATES = ["first lower", "first[+1] lower", "first[-1] lower"]
+
+
+class GoldEntities(NamedTuple):
+    """A doc with what is known about its entities.
+
+    doc (Doc): The doc.
+    actions (array): For each token its action or MISSING.
+    sent_starts (array): For each token whether a sentence starts there.
+    negatives (list): Spans that are no entities: start, end and index of the label.
+    """
+
+    doc: Doc
+    actions: np.ndarray
+    sent_starts: np.ndarray
+    negatives: list[tuple[int, int, int]]
+
+
+class EntityExplanation(NamedTuple):
+    """How sure an entity is.
+
+    start (int): Its first token.
+    end (int): The token after its last.
+    label (str): Its label.
+    weakest_lead (float): The smallest lead among the decisions that made it; infinite
+        for an entity that was set before.
+    """
+
+    start: int
+    end: int
+    label: str
+    weakest_lead: float
+
+
+class Explanations(list[Explanation]):
+    """An explanation for each token, and one for each entity.
+
+    entities (list[EntityExplanation]): The entities.
+    """
+
+    entities: list[EntityExplanation]
+
+
+def action_names(labels: Sequence[str]) -> list[str]:
+    """The actions, by their index."""
+    return ["O", *(f"{kind}-{label}" for label in labels for kind in "BILU")]
+
+
+def add_first_templates(templates: Templates) -> Templates:
+    """Add templates that look at the actions of a first pass."""
+    lines = templates.to_lines()
+    first = lines.index(CHECKPOINT) if CHECKPOINT in lines else len(lines)
+    return parse_templates(
+        [*lines[:first], *FIRST_TEMPLATES, *lines[first:], *LATE_FIRST_TEMPLATES],
+        source=templates.source,
+    )
+
+
+def add_list_templates(templates: Templates, lists: list[str]) -> Templates:
+    """Add templates that look at gazetteers to the first stage of a list."""
+    if not lists:
+        return templates
+    lines = templates.to_lines()
+    added = [f"{column}[{place}]" for column in lists for place in (-1, 0, 1)]
+    added += ["lists", "lists case", "lists action[-1]"]
+    first = lines.index(CHECKPOINT) if CHECKPOINT in lines else len(lines)
+    return parse_templates(
+        [
+            *lines[:first],
+            *(line for line in added if line not in lines),
+            *lines[first:],
+        ],
+        source=templates.source,
+    )
+
+
+class EntityModel(LinearModel):
+    """An entity recognizer's templates, weights and clusters.
+
+    templates (Templates): The templates, with checkpoints.
+    settings (LearnerSettings): How to learn.
+    direction (str): How sentences are read, "ltr" or "rtl".
+    seeds (int): The number of learners whose weights are averaged.
+    gazetteers (Gazetteers): Lists of names. For each list, templates are added that
+        look at it.
+    two_passes (bool): Whether a second model reads each sentence in the opposite
+        direction and sees what the first one found. It learns from docs that are
+        annotated by models which have not seen them.
+    is_second (bool): Whether this is such a second model.
+    """
+
+    task = TASK
+    min_labels = 0
+
+    def __init__(
+        self,
+        templates: Templates,
+        settings: LearnerSettings,
+        *,
+        direction: str,
+        seeds: int,
+        gazetteers: Gazetteers | None = None,
+        two_passes: bool = False,
+        is_second: bool = False,
+    ) -> None:
+        if direction not in DIRECTIONS:
+            raise ValueError(
+                Errors.DS021.format(
+                    name="direction", value=direction, known=", ".join(DIRECTIONS)
+                )
+            )
+        if not 1 <= seeds <= 100:
+            raise ValueError(
+                Errors.DS022.format(
+                    name="seeds", value=seeds, range="between 1 and 100"
+                )
+            )
+        names = [] if gazetteers is None else gazetteers.names
+        lists = [f"list_{name}" for name in names]
+        used = add_first_templates(templates) if is_second else templates
+        super().__init__(
+            add_list_templates(used, lists),
+            settings,
+            places={**PLACES, **{column: OFFSETS for column in lists}},
+            dynamic=[*COLUMNS, *lists],
+            all_places=ALL_PLACES,
+            needed=("lower", "case", "word") if lists else ("lower", "case"),
+        )
+        self.gazetteers = gazetteers if lists else None
+        self._own_templates = templates
+        self._folds: list[Learner] = []
+        self._list_arrays: dict[str, np.ndarray] = {}
+        self._gazetteer: Gazetteer | None = None
+        self.direction = direction
+        self.seeds = seeds
+        self._second = self._new_second() if two_passes else None
+        self._loaded_second: EntityModel | None = None
+        self._bias = 0.0
+        self._learners: list[Learner] = []
+        self._types = np.zeros(0, dtype="uint64")
+        self._remembers = any(
+            atom.column in REMEMBERING or atom.place in NAMED_PLACES
+            for spec in self.templates.templates
+            for atom in spec.atoms
+        )
+
+    @property
+    def n_outputs(self) -> int:
+        return self._count_outputs(self.labels)
+
+    @property
+    def bias(self) -> float:
+        """What is added to the score of O."""
+        return self._bias
+
+    @bias.setter
+    def bias(self, bias: float) -> None:
+        if self._second is not None:
+            # What the first pass finds stays as the second one has learned it.
+            self._bias = self._second.bias = bias
+            return
+        if bias == self._bias:
+            return
+        self._bias = bias
+        if self._scorer is not None:
+            old = self._scorer
+            self._scorer = self._make_scorer(old.index, old.slots, old.scale)
+            self._lexicon = None
+
+    def set_types(self, types: np.ndarray) -> None:
+        """Say which string IDs the labels have, so that entities that are set before
+        can be recognized."""
+        self._types = np.asarray(types, dtype="uint64")
+        if self._second is not None:
+            self._second.set_types(types)
+
+    def initialize(
+        self,
+        labels: list[str],
+        vocab: Vocab,
+        get_examples: Callable[[], Iterable[GoldEntities]],
+        *,
+        lang: str,
+        count_features: bool,
+        tokenizer: Callable[[str], Doc] | None = None,
+    ) -> None:
+        """Prepare for training; see TaggingModel.initialize.
+
+        tokenizer (Callable): Divides the entries of gazetteers into words.
+        """
+        self._check_labels(labels)
+        if self.gazetteers is not None:
+            self._set_lists(self.gazetteers.compile(tokenizer))
+        self.labels = list(labels)
+        nothing = (np.zeros(0, dtype="uint64"), np.zeros(0, dtype="uint32"))
+        self._reader = self._make_reader(nothing, self._load_clusters(vocab, lang))
+        self._scorer = None
+        if self._second is not None:
+            self._second.initialize(
+                labels,
+                vocab,
+                get_examples,
+                lang=lang,
+                count_features=False,
+                tokenizer=tokenizer,
+            )
+        n_tokens = sum(len(gold.doc) for gold in get_examples())
+        if n_tokens < MIN_TOKENS_FOR_CUTOFF:
+            self._new_learner(self.settings.for_small_data())
+            return
+        self._new_learner(self.settings)
+        if count_features and self.settings.cutoff > 1:
+            for batch in minibatch(get_examples(), ROUND):
+                training = self._training_batch(batch, None)
+                for learner in self._learners:
+                    training.count(learner)
+            for learner in self._learners:
+                learner.reject_rare()
+
+    def add_label(self, label: str) -> None:
+        """Add a label, at any time. What was learned stays as it is."""
+        labels = [*self.labels, label]
+        self._check_labels(labels)
+        scorer = self._scorer
+        self.labels = labels
+        if self._second is not None:
+            self._second.add_label(label)
+        for learner in (*self._learners, *self._folds):
+            learner.resize(self.n_outputs)
+        if scorer is not None:
+            # The form of the slots depends on the number of labels.
+            weights = unpack_weights(scorer.index, scorer.slots)
+            index, slots = pack_weights(*weights, self.n_outputs)
+            self._scorer = self._make_scorer(index, slots, scorer.scale)
+            self._lexicon = None
+
+    def update(self, batch: list[GoldEntities], *, drop: float) -> float:
+        """Learn from some docs. RETURNS (float): The loss."""
+        return sum(
+            self._learn(batch, starts, drop) for starts in self._training_starts(batch)
+        )
+
+    def _learn(
+        self,
+        batch: list[GoldEntities],
+        starts: np.ndarray | None,
+        drop: float,
+        first: np.ndarray | None = None,
+    ) -> float:
+        """Learn from one copy of some docs. RETURNS (float): The loss.
+
+        starts (array): Where sentences start, if the docs do not say it.
+        first (array): The actions of a first pass.
+        """
+        if not self._learners:
+            self._resume()
+        training = self._training_batch(batch, starts, first)
+        history = self.settings.predicted_history
+        loss = 0.0
+        for learner in self._learners:
+            loss += training.update(learner, drop, history) / len(self._learners)
+        self._scorer = None
+        if self._second is not None:
+            first = self._annotate_unseen(batch, starts, drop)
+            loss += self._second._learn(batch, starts, drop, first)
+        return float(loss)
+
+    def _annotate_unseen(
+        self, batch: list[GoldEntities], starts: np.ndarray | None, drop: float
+    ) -> np.ndarray:
+        """The actions of a first pass that has not seen the docs. After loading there
+        is none; then the model itself has to do."""
+        ends = np.cumsum([len(gold.doc) for gold in batch])
+        actions = np.zeros(int(ends[-1]), dtype="uint16")
+        folds = np.array([_get_fold(gold.doc) for gold in batch])
+        for number, learner in enumerate(self._folds or self._learners[:1]):
+            inside = np.arange(len(batch))
+            if self._folds:
+                inside = np.flatnonzero(folds == number)
+            outside = np.setdiff1d(np.arange(len(batch)), inside)
+            for chosen, learns in ((outside, True), (inside, False)):
+                part = [batch[i] for i in chosen]
+                if not part:
+                    continue
+                slices = [slice(ends[i] - len(batch[i].doc), ends[i]) for i in chosen]
+                own = None
+                if starts is not None:
+                    own = np.concatenate([starts[here] for here in slices])
+                if learns:
+                    self._training_batch(part, own).update(
+                        learner, drop, self.settings.predicted_history
+                    )
+                    continue
+                guessed = Guessing(
+                    [gold.doc for gold in part],
+                    own,
+                    self._make_task(keep_entities=False),
+                    self._training_lexicon,
+                    self._reader,
+                ).guess(learner)
+                offset = 0
+                for here in slices:
+                    n = here.stop - here.start
+                    actions[here] = guessed[offset : offset + n]
+                    offset += n
+        return actions
+
+    def predict(
+        self,
+        docs: list[Doc],
+        margin: float | list[float],
+        n_threads: int,
+        *,
+        keep_entities: bool = True,
+        first: np.ndarray | None = None,
+    ) -> EntityBatch:
+        """Predict the actions of docs.
+
+        keep_entities (bool): Whether entities that are set stay as they are, and
+            blocked tokens blocked.
+        first (array): The actions of a first pass.
+        RETURNS (EntityBatch): The actions. With two passes, the stages are counted in
+            the second.
+        """
+        scorer = self.scorer
+        batch = predict(
+            docs,
+            self._make_task(keep_entities=keep_entities),
+            self.lexicon,
+            self._reader,
+            scorer,
+            scorer.margins(margin),
+            n_threads,
+            first,
+        )
+        if self._second is None:
+            return batch
+        self._second.max_lexemes = self.max_lexemes
+        return self._second.predict(
+            docs,
+            margin,
+            n_threads,
+            keep_entities=keep_entities,
+            first=batch.actions,
+        )
+
+    def predict_in_training(
+        self, docs: list[Doc], first: np.ndarray | None = None
+    ) -> EntityBatch:
+        if not self._learners:
+            return self.predict(docs, math.inf, 1, first=first)
+        guessing = Guessing(
+            docs,
+            None,
+            self._make_task(keep_entities=True),
+            self._training_lexicon,
+            self._reader,
+            first,
+        )
+        actions = guessing.guess(self._learners[0])
+        if self._second is not None:
+            return self._second.predict_in_training(docs, actions)
+        ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
+        return EntityBatch(actions, ends, np.zeros(self.n_stages, dtype="uint64"))
+
+    def count_stages(
+        self, docs: list[Doc], margin: float | list[float], n_threads: int
+    ) -> np.ndarray:
+        return self.predict(docs, margin, n_threads, keep_entities=False).stage_counts
+
+    def mean_templates(self, stage_counts: np.ndarray) -> float:
+        if self._second is not None:
+            return self._second.mean_templates(stage_counts)
+        return super().mean_templates(stage_counts)
+
+    def explain(
+        self,
+        doc: Doc,
+        margin: float | list[float],
+        *,
+        keep_entities: bool,
+        first: np.ndarray | None = None,
+    ) -> Explanations:
+        """Say for each token how its action was found, and for each entity how sure
+        it is; with two passes, by the second."""
+        if self._second is not None:
+            second, self._second = self._second, None
+            try:
+                batch = self.predict([doc], margin, 1, keep_entities=keep_entities)
+            finally:
+                self._second = second
+            second.max_lexemes = self.max_lexemes
+            return second.explain(
+                doc, margin, keep_entities=keep_entities, first=batch.actions
+            )
+        scorer = self.scorer
+        lexicon = self.lexicon
+        batch = self.predict([doc], margin, 1, keep_entities=keep_entities, first=first)
+        actions = batch[0]
+        task = self._make_task(keep_entities=keep_entities)
+        explaining = Explaining([doc], None, task, lexicon, self._reader, first)
+        parts, valid, read = explaining.explain(scorer, actions)
+        margins = [*scorer.margins(margin), 0]
+        names = [str(template) for template in self.templates.templates]
+        outputs = action_names(self.labels)
+        if self.direction == "rtl":
+            # They are read as B and L of the reading, and shown as those of the text.
+            outputs = ["O", *(f"{kind}-{x}" for x in self.labels for kind in "LIBU")]
+        explanations = Explanations()
+        for i, action in enumerate(actions.tolist()):
+            if action == KEEP:
+                label = outputs[int(read[i])]
+                explanations.append(Explanation(label, math.inf, "", 0, 0, {}))
+            else:
+                explanations.append(
+                    self._explain(
+                        parts[i], int(read[i]), margins, names, outputs, valid[i]
+                    )
+                )
+        explanations.entities = self._explain_entities(doc, actions, explanations)
+        return explanations
+
+    def _explain_entities(
+        self, doc: Doc, actions: np.ndarray, explanations: list[Explanation]
+    ) -> list[EntityExplanation]:
+        entities = [
+            EntityExplanation(ent.start, ent.end, ent.label_, math.inf)
+            for ent in doc.ents
+            if (actions[ent.start : ent.end] == KEEP).all()
+        ]
+        start = 0
+        for i, action in enumerate(actions.tolist()):
+            if action in (0, KEEP):
+                continue
+            kind = (action - 1) % 4
+            if kind in (0, 3):
+                start = i
+            if kind in (2, 3):
+                leads = [why.lead for why in explanations[start : i + 1]]
+                label = self.labels[(action - 1) // 4]
+                entities.append(EntityExplanation(start, i + 1, label, min(leads)))
+        return sorted(entities)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled weights only: caches start empty and training resumes from them.
+        state = (self._own_templates, self.settings, self.direction, self.seeds)
+        return (
+            _restore,
+            (
+                *(*state, self.gazetteers, self._second is not None),
+                *(self._bias, self._types, self.to_bytes()),
+            ),
+        )
+
+    def _count_outputs(self, labels: list[str]) -> int:
+        return 1 + 4 * len(labels)
+
+    def _check_labels(self, labels: list[str]) -> None:
+        if self._count_outputs(labels) > MAX_LABELS:
+            most = (MAX_LABELS - 1) // 4
+            raise ValueError(
+                Errors.DS044.format(name=TASK, n_labels=len(labels), most=most)
+            )
+
+    def _cardinalities(self) -> dict[str, int]:
+        return {
+            "action": self.n_outputs + 1,
+            "seen": len(self.labels) + 2,
+            "seen_last": self.n_outputs + 1,
+            "cases": N_CASE_SETS,
+            "case": N_CASES + N_RESERVED,
+            "first": self.n_outputs + 1,
+            **{column: N_CODES for column in self._program.dynamic[len(COLUMNS) :]},
+        }
+
+    def _make_scorer(
+        self, index: np.ndarray, slots: np.ndarray, scale: float
+    ) -> Scorer:
+        return Scorer(
+            self._program,
+            self.n_outputs,
+            index,
+            slots,
+            scale,
+            self._cardinalities(),
+            {0: int(np.rint(self._bias * scale))},
+        )
+
+    def _make_task(self, *, keep_entities: bool) -> Task:
+        types = np.zeros(len(self.labels), dtype="uint64")
+        types[: len(self._types)] = self._types[: len(types)]
+        return Task(
+            types,
+            self.direction == "rtl",
+            self._program.lexical,
+            self._remembers,
+            len(self._program.dynamic),
+            keep_entities,
+            self._gazetteer,
+        )
+
+    def _set_lists(self, arrays: dict[str, np.ndarray]) -> None:
+        self._list_arrays = arrays
+        names = self._program.dynamic[len(COLUMNS) :]
+        self._gazetteer = Gazetteer(arrays, len(names), self._program.lexical)
+
+    def _list_checksum(self, arrays: dict[str, np.ndarray]) -> int:
+        return int(checksum(b"".join(arrays[name].tobytes() for name in ARRAYS)))
+
+    def _extra_meta(self) -> dict[str, Any]:
+        meta: dict[str, Any] = {"direction": self.direction}
+        if self.gazetteers is not None:
+            meta["lists"] = self.gazetteers.names
+            meta["list_checksum"] = self._list_checksum(self._list_arrays)
+        return meta
+
+    def _tables(self) -> dict[str, np.ndarray]:
+        tables = super()._tables()
+        if self.gazetteers is not None and self.gazetteers.embed:
+            tables.update(self._list_arrays)
+        if self._second is not None:
+            tables["second"] = np.frombuffer(self._second.to_bytes(), dtype="uint8")
+        return tables
+
+    def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        super()._check(meta, arrays)
+        if meta.get("direction") != self.direction:
+            require(meta.get("direction") in DIRECTIONS, "its direction is malformed")
+            raise ValueError(
+                Errors.DS100.format(found=meta["direction"], expected=self.direction)
+            )
+
+        self._check_lists(meta, arrays)
+        if (self._second is not None) != ("second" in arrays):
+            raise ValueError(Errors.DS106)
+        if self._second is not None:
+            self._loaded_second = self._new_second()
+            self._loaded_second.from_bytes(arrays["second"].tobytes())
+            require(
+                self._loaded_second.labels == meta["labels"],
+                "its second pass has other labels",
+            )
+
+    def _new_second(self) -> "EntityModel":
+        return EntityModel(
+            self._own_templates,
+            self.settings,
+            direction="ltr" if self.direction == "rtl" else "rtl",
+            seeds=self.seeds,
+            gazetteers=self.gazetteers,
+            is_second=True,
+        )
+
+    def _check_lists(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        names = [] if self.gazetteers is None else self.gazetteers.names
+        found = meta.get("lists", [])
+        if found != names:
+            raise ValueError(Errors.DS118.format(found=found, expected=names))
+        if self.gazetteers is None or not self.gazetteers.embed:
+            return
+        require(set(ARRAYS) <= set(arrays), "it lacks its gazetteers")
+        for kind in ("folded", "exact"):
+            keys, lists = arrays[f"{kind}_keys"], arrays[f"{kind}_lists"]
+            require(
+                keys.dtype == "uint64"
+                and lists.dtype == "uint32"
+                and len(keys) == len(lists)
+                and bool((keys[1:] > keys[:-1]).all())
+                and int(keys.min(initial=1)) > 0
+                and int(lists.max(initial=0)) < 1 << len(names),
+                "its gazetteers are malformed",
+            )
+
+    def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        if self.gazetteers is not None:
+            lists = {name: arrays[name] for name in ARRAYS if name in arrays}
+            if not self.gazetteers.embed:
+                # Words are divided by white space: no tokenizer is needed.
+                lists = self.gazetteers.compile()
+                if self._list_checksum(lists) != meta.get("list_checksum"):
+                    names = ", ".join(self.gazetteers.names)
+                    raise ValueError(Errors.DS119.format(names=names))
+            self._set_lists(lists)
+        super()._load_extra(meta, arrays)
+        self._learners = []
+        self._folds = []
+        if self._loaded_second is not None:
+            self._second, self._loaded_second = self._loaded_second, None
+            self._second.bias = self._bias
+            self._second.set_types(self._types)
+
+    def _new_learner(self, settings: LearnerSettings) -> None:
+        super()._new_learner(settings)
+        self._learners = [
+            Learner(
+                self._program,
+                self.n_outputs,
+                replace(settings, seed=(settings.seed + i * 1000) % 2**32),
+            )
+            for i in range(self.seeds)
+        ]
+        self._learner = self._learners[0]
+        if self._second is not None:
+            self._folds = [
+                Learner(self._program, self.n_outputs, settings) for _ in range(N_FOLDS)
+            ]
+
+    def _resume(self) -> None:
+        super()._resume()
+        # Copies would learn the same: one goes on from the average.
+        self._learners = [self._learner]
+        self._folds = []
+
+    def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The mean of all learners' weights."""
+        parts = [learner.get_weights() for learner in self._learners]
+        if len(parts) == 1:
+            return parts[0]
+        ids = [keys.astype("uint64") << 32 | labels for keys, labels, _ in parts]
+        unique, inverse = np.unique(np.concatenate(ids), return_inverse=True)
+        values = np.concatenate([values for _, _, values in parts])
+        sums = np.bincount(inverse, weights=values, minlength=len(unique))
+        means = (sums / len(parts)).astype("float32")
+        return (
+            (unique >> 32).astype("uint32"),
+            (unique & 0xFFFFFFFF).astype("uint32"),
+            means,
+        )
+
+    def _training_starts(self, batch: list[GoldEntities]) -> list[np.ndarray | None]:
+        """The copies of the data to learn from: None for docs as they come, arrays for
+        docs that are divided into their gold sentences."""
+        copies = self.settings.copies
+        gold = np.concatenate([gold.sent_starts for gold in batch]).astype("uint8")
+        if copies == "documents":
+            return [None]
+        if copies == "sentences":
+            return [gold]
+        own = np.concatenate([_own_starts(gold.doc) for gold in batch])
+        return [gold] if (own == gold).all() else [gold, None]
+
+    def _training_batch(
+        self,
+        batch: list[GoldEntities],
+        starts: np.ndarray | None,
+        first: np.ndarray | None = None,
+    ) -> TrainingBatch:
+        negatives = []
+        offset = 0
+        for gold in batch:
+            for start, end, label in gold.negatives:
+                negatives.append((start + offset, end + offset, label))
+            offset += len(gold.doc)
+        return TrainingBatch(
+            [gold.doc for gold in batch],
+            starts,
+            self._make_task(keep_entities=False),
+            self._training_lexicon,
+            self._reader,
+            np.concatenate([gold.actions for gold in batch], dtype="int32"),
+            np.array(negatives, dtype="int64").reshape(-1, 3),
+            first,
+        )
+
+
+def _get_fold(doc: Doc) -> int:
+    return zlib.crc32(doc.text.encode("utf8")) % N_FOLDS
+
+
+def _own_starts(doc: Doc) -> np.ndarray:
+    starts = (read_sent_starts(doc) == 1).astype("uint8")
+    starts[:1] = 1
+    return starts
+
+
+def _restore(
+    templates: Templates,
+    settings: LearnerSettings,
+    direction: str,
+    seeds: int,
+    gazetteers: Gazetteers | None,
+    two_passes: bool,
+    bias: float,
+    types: np.ndarray,
+    data: bytes,
+) -> EntityModel:
+    model = EntityModel(
+        templates,
+        settings,
+        direction=direction,
+        seeds=seeds,
+        gazetteers=gazetteers,
+        two_passes=two_passes,
+    )
+    model.from_bytes(data)
+    model.bias = bias
+    model.set_types(types)
+    return model
