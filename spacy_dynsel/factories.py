@@ -87,6 +87,8 @@ DEFAULT_NER_MODEL = Config().from_str(
     [model.learner]
     @misc = "spacy_dynsel.learner.v1"
     margin = 8.0
+    delta = 0.01
+    word_dropout = 0.0
     predicted_history = 0.5
     """
 )["model"]
