@@ -40,7 +40,7 @@ def read_conllu(path: Path, *, column: str) -> Iterator[Sentence]:
     sentence = Sentence([], [], [], False)
     covered_until = 0  # by a multiword range, whose SpaceAfter stands on the range
     space_after_range = True
-    for line in path.read_text(encoding="utf8").splitlines():
+    for line in path.read_text(encoding="utf8").split("\n"):
         if line.startswith("# newdoc"):
             sentence.starts_document = True
         elif not line:
