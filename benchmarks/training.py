@@ -4,7 +4,6 @@ measured, and keeps the result until the inputs change."""
 import hashlib
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -74,7 +73,3 @@ def spacy_config(lang: str, components: list[str], max_steps: int) -> Path:
     path = CACHE / f"spacy-{lang}-{'-'.join(components)}-{max_steps}.cfg"
     config.to_disk(path)
     return path
-
-
-def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

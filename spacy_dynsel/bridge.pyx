@@ -43,9 +43,6 @@ cdef enum Kind:
     PREFIX
     SUFFIX
 
-cdef enum:
-    ORTH_BLOCK = 64
-
 AFFIXES = range(1, 6)
 CLUSTER_BITS = (4, 6, 10, 20)
 
