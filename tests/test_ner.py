@@ -438,8 +438,16 @@ def test_copies(nlp, ner):
     expected = predict_ents(nlp)
     assert predict_ents(pickle.loads(pickle.dumps(nlp))) == expected
     assert predict_ents(copy.deepcopy(nlp)) == expected
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(predict_ents, (nlp,)) == expected
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes(nlp, ner, method, monkeypatch):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} on this platform")
+    expected = predict_ents(nlp)
+    monkeypatch.setattr("spacy.language.mp", multiprocessing.get_context(method))
+    docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
+    assert [ents_of(doc) for doc in docs] == expected
 
 
 def test_training_goes_on_after_loading(nlp, ner, tmp_path):
