@@ -37,14 +37,7 @@ from ..core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
 from ..core.program cimport ContextC, LexemeRecC, get_key
 from ..core.scorer cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows, sum_fused
 from ..core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint32_t, uint64_t
-
-cdef extern from "<atomic>" namespace "std" nogil:
-    cdef cppclass atomic_int "std::atomic<int>":
-        int fetch_add(int n)
-        void store(int n)
-
-cdef extern from "kernels.hpp" namespace "dynsel" nogil:
-    void run_workers(int n_threads, void (*work)(void*, int) noexcept nogil, void* job)
+from .workers cimport atomic_int, free_reference, new_reference, run_workers
 
 cdef enum:
     REACH_C = 2
@@ -800,7 +793,7 @@ cdef bint read_doc(
         else:
             actions[s.token_of[step]] = <uint16_t>decision.label
     if arena != NULL:
-        free_arena(arena)
+        free_reference(arena)
     return True
 
 
@@ -820,20 +813,6 @@ cdef PyObject* complete_records(
     except BaseException as error:
         owner.error = error
         return NULL
-
-
-cdef extern from "Python.h":
-    void Py_INCREF(PyObject* o)
-    void Py_DECREF(PyObject* o)
-
-
-cdef PyObject* new_reference(object owner) noexcept:
-    Py_INCREF(<PyObject*>owner)
-    return <PyObject*>owner
-
-
-cdef void free_arena(PyObject* owner) noexcept with gil:
-    Py_DECREF(owner)
 
 
 cdef class Readings:

@@ -34,14 +34,7 @@ from ..core.scorer cimport (
     sum_fused,
 )
 from ..core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
-
-cdef extern from "<atomic>" namespace "std" nogil:
-    cdef cppclass atomic_int "std::atomic<int>":
-        int fetch_add(int n)
-        void store(int n)
-
-cdef extern from "kernels.hpp" namespace "dynsel" nogil:
-    void run_workers(int n_threads, void (*work)(void*, int) noexcept nogil, void* job)
+from .workers cimport atomic_int, free_reference, new_reference, run_workers
 
 cdef enum:
     REACH_C = 3
@@ -271,7 +264,7 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
     for i in range(<int>worker.pieces.size()):
         tag_piece(job, worker, &worker.pieces[i])
     if scratch != NULL:
-        free_scratch(scratch)
+        free_reference(scratch)
     worker.pieces.clear()
     worker.n = 0
     return True
@@ -332,20 +325,6 @@ cdef PyObject* complete_records(JobC* job, WorkerC* worker) noexcept with gil:
     except BaseException as error:
         owner.error = error
         return NULL
-
-
-cdef extern from "Python.h":
-    void Py_INCREF(PyObject* o)
-    void Py_DECREF(PyObject* o)
-
-
-cdef PyObject* new_reference(object owner) noexcept:
-    Py_INCREF(<PyObject*>owner)
-    return <PyObject*>owner
-
-
-cdef void free_scratch(PyObject* owner) noexcept with gil:
-    Py_DECREF(owner)
 
 
 cdef class TrainingBatch:
