@@ -12,10 +12,17 @@ MOD_NAMES = [
     "spacy_dynsel.core.gazetteer",
     "spacy_dynsel.core.learner",
     "spacy_dynsel.core.lexicon",
+    "spacy_dynsel.core.lines",
     "spacy_dynsel.core.program",
+    "spacy_dynsel.core.rows",
     "spacy_dynsel.core.scorer",
+    "spacy_dynsel.core.small",
     "spacy_dynsel.tasks._bilou",
+    "spacy_dynsel.tasks._parsing",
     "spacy_dynsel.tasks._tagging",
+    "spacy_dynsel.tasks._transitions",
+    "spacy_dynsel.tasks.arc_eager",
+    "spacy_dynsel.tasks.parse_features",
 ]
 
 DIRECTIVES = {

@@ -2,7 +2,7 @@ from libcpp.vector cimport vector
 
 from .core.lexicon cimport Arena, Lexicon, LexiconC
 from .core.program cimport LexemeRecC
-from .core.typedefs cimport atom_t, uint8_t, uint16_t, uint32_t, uint64_t
+from .core.typedefs cimport atom_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
     # Stands for an action that is none: the token keeps its annotation.
@@ -45,6 +45,14 @@ cdef struct EntityTokenC:
     uint8_t starts           # whether a sentence starts here
 
 
+cdef struct ParseTokenC:
+    uint64_t tag
+    uint64_t lower
+    uint8_t pos
+    int8_t sent_start        # as TokenC has it
+    uint8_t is_space
+
+
 cdef class LexemeReader:
     cdef readonly list columns
     cdef readonly object class_keys
@@ -61,6 +69,7 @@ cdef class LexemeReader:
 
 
 cdef void read_tokens(const SequenceC* sequence, EntityTokenC* result) noexcept nogil
+cdef void read_parse_tokens(const SequenceC* sequence, ParseTokenC* result) noexcept nogil
 cdef size_t read_docs(list docs, vector[SequenceC]& whole) except? 0
 cdef int sentence_end(const SequenceC* sequence, int start) noexcept nogil
 cdef void read_orths(

@@ -352,6 +352,20 @@ cdef void read_tokens(
         result[i].starts = tokens[i].sent_start == 1
 
 
+cdef void read_parse_tokens(
+    const SequenceC* sequence, ParseTokenC* result
+) noexcept nogil:
+    """What parsing has to know about tokens besides their lexemes."""
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef int i
+    for i in range(sequence.length):
+        result[i].tag = tokens[i].tag
+        result[i].lower = tokens[i].lex.lower
+        result[i].pos = <uint8_t>tokens[i].pos
+        result[i].sent_start = <int8_t>tokens[i].sent_start
+        result[i].is_space = tokens[i].lex.flags & (<attr_t>1 << IS_SPACE) != 0
+
+
 cdef size_t split_docs(list docs, vector[SequenceC]& sequences) except? 0:
     """The sequences of some docs: sentences where their starts are set, else the
     whole. RETURNS: The number of tokens."""
@@ -509,6 +523,93 @@ def write_entities(
 KEEP = KEEP_C
 
 
+def write_parses(
+    list docs,
+    const int32_t[::1] heads not None,
+    const uint16_t[::1] labels not None,
+    const uint8_t[::1] starts not None,
+    const uint64_t[::1] deps not None,
+) -> None:
+    """Set the heads, the labels and the sentences of docs. Trees are projective.
+
+    docs (list[Doc]): The docs.
+    heads (array): For each token of all docs the index of its head within the doc, its
+        own for a root.
+    labels (array): For each token an index into deps, counted from the end for numbers
+        from the end of their range.
+    starts (array): For each token whether a sentence starts there.
+    deps (array): String IDs.
+    """
+    cdef Doc doc
+    cdef size_t offset = 0
+    cdef size_t n_tokens = 0
+    cdef Py_ssize_t label
+    cdef int i, head
+    cdef TokenC* tokens
+    for doc in docs:
+        n_tokens += doc.length
+    if <size_t>heads.shape[0] != n_tokens or labels.shape[0] != heads.shape[0] or (
+        starts.shape[0] != heads.shape[0]
+    ):
+        raise ValueError(
+            Errors.DS045.format(n_predictions=heads.shape[0], n_tokens=n_tokens)
+        )
+    for doc in docs:
+        tokens = doc.c
+        for i in range(doc.length):
+            label = labels[offset + i]
+            if label >= 1 << 15:
+                label += deps.shape[0] - (1 << 16)
+            head = heads[offset + i]
+            if not 0 <= label < deps.shape[0] or not 0 <= head < doc.length:
+                raise ValueError(
+                    Errors.DS045.format(n_predictions=heads.shape[0], n_tokens=n_tokens)
+                )
+            tokens[i].head = head - i
+            tokens[i].dep = deps[label]
+            tokens[i].sent_start = 1 if starts[offset + i] else -1
+            tokens[i].l_kids = 0
+            tokens[i].r_kids = 0
+            tokens[i].l_edge = i
+            tokens[i].r_edge = i
+        # In a projective tree the left edge of a token comes from tokens before it.
+        for i in range(doc.length):
+            head = i + tokens[i].head
+            if i < head:
+                tokens[head].l_kids += 1
+                tokens[head].l_edge = min(tokens[head].l_edge, tokens[i].l_edge)
+        for i in range(doc.length - 1, -1, -1):
+            head = i + tokens[i].head
+            if i > head:
+                tokens[head].r_kids += 1
+                tokens[head].r_edge = max(tokens[head].r_edge, tokens[i].r_edge)
+        offset += doc.length
+
+
+def read_parse(Doc doc not None) -> tuple:
+    """The index of each token's head, or -1 where none is set; and the string IDs of
+    token.dep."""
+    heads = np.empty(doc.length, dtype="int32")
+    deps = np.empty(doc.length, dtype="uint64")
+    cdef int32_t[::1] head_view = heads
+    cdef uint64_t[::1] dep_view = deps
+    for i in range(doc.length):
+        head_view[i] = i + doc.c[i].head
+        if doc.c[i].head == 0 and doc.c[i].dep == 0:
+            head_view[i] = -1
+        dep_view[i] = doc.c[i].dep
+    return heads, deps
+
+
+def read_pos(Doc doc not None):
+    """token.pos."""
+    pos = np.empty(doc.length, dtype="uint8")
+    cdef uint8_t[::1] view = pos
+    for i in range(doc.length):
+        view[i] = <uint8_t>doc.c[i].pos
+    return pos
+
+
 def have_same_tokens(Doc one not None, Doc other not None) -> bool:
     """Whether two docs have the same words, so that no alignment is needed."""
     if one.length != other.length:
@@ -566,13 +667,20 @@ def _check_layout() -> None:
         vocab,
         words=["dynsel", "layout"],
         tags=["X", "Y"],
-        sent_starts=[True, False],
+        pos=["NOUN", "VERB"],
+        heads=[0, 0],
+        deps=["ROOT", "W"],
         ents=["O", "B-Z"],
     )
     checks = {
         "LexemeC.orth": (doc.c[1].lex.orth, vocab.strings["layout"]),
         "TokenC.tag": (doc.c[1].tag, vocab.strings["Y"]),
         "TokenC.sent_start": (doc.c[1].sent_start, -1),
+        "TokenC.pos": (doc.c[1].pos, vocab.strings["VERB"]),
+        "TokenC.head": (doc.c[1].head, -1),
+        "TokenC.dep": (doc.c[1].dep, vocab.strings["W"]),
+        "TokenC.l_edge": (doc.c[1].l_edge, 1),
+        "TokenC.r_kids": (doc.c[0].r_kids, 1),
         "TokenC.ent_iob": (doc.c[1].ent_iob, 3),
         "TokenC.ent_type": (doc.c[1].ent_type, vocab.strings["Z"]),
         "Doc.length": (doc.length, 2),

@@ -62,6 +62,24 @@ class Templates:
                 lines.append(CHECKPOINT)
         return lines
 
+    def check_lines(self, found: object) -> None:
+        """Raise an error unless the templates of a model file are these.
+
+        found: What to_lines gave when the file was written.
+        """
+        expected = self.to_lines()
+        if found == expected:
+            return
+        if not isinstance(found, list):
+            raise ValueError(Errors.DS035.format(what="its templates are malformed"))
+        different = [
+            f"line {i} is {one!r} in the config and {other!r} in the file"
+            for i, (one, other) in enumerate(zip(expected, found, strict=False), 1)
+            if one != other
+        ]
+        different.append(f"{len(expected)} lines against {len(found)}")
+        raise ValueError(Errors.DS036.format(what=different[0]))
+
     def check_atoms(self, places: dict[str, Sequence[str]]) -> None:
         """Raise an error that names the first atom which a task does not have.
 

@@ -24,6 +24,7 @@
 #define DYNSEL_PREFETCH(p) __builtin_prefetch(p)
 #else
 #define DYNSEL_PREFETCH(p) ((void)(p))
+#define __builtin_expect(condition, value) (condition)
 #endif
 
 namespace dynsel {
@@ -45,6 +46,8 @@ struct Kernels {
     // smallest where it is not, padding included.
     Verdict (*judge)(const int16_t* scores, const int16_t* limits, int width,
                      int margin);
+    // sums += rows[0] + ... + rows[n_rows - 1], for rows of bytes.
+    void (*add_bytes)(int16_t* sums, const int8_t* const* rows, int n_rows, int width);
 };
 
 static inline int16_t threshold_below(int best, int margin) {
@@ -93,6 +96,19 @@ static inline Verdict judge_plain(const int16_t* scores, const int16_t* limits,
     return verdict;
 }
 
+static inline void add_bytes_plain(int16_t* sums, const int8_t* const* rows, int n_rows,
+                                   int width) {
+    for (int start = 0; start < width; start += LANES) {
+        int16_t part[LANES];
+        std::memcpy(part, sums + start, sizeof(part));
+        for (int r = 0; r < n_rows; ++r) {
+            const int8_t* row = rows[r] + start;
+            for (int i = 0; i < LANES; ++i) part[i] += row[i];
+        }
+        std::memcpy(sums + start, part, sizeof(part));
+    }
+}
+
 #if defined(DYNSEL_SSE2)
 static inline __m128i load_sse2(const int16_t* from) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -119,6 +135,23 @@ static inline void sum_rows_sse2(int16_t* sums, const int16_t* const* rows, int 
         for (int r = 0; r < n_rows; ++r)
             part = _mm_add_epi16(part, load_sse2(rows[r] + start));
         _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + start), part);
+    }
+}
+
+static inline void add_bytes_sse2(int16_t* sums, const int8_t* const* rows, int n_rows,
+                                  int width) {
+    for (int start = 0; start < width; start += 16) {
+        __m128i low = load_sse2(sums + start);
+        __m128i high = load_sse2(sums + start + 8);
+        for (int r = 0; r < n_rows; ++r) {
+            const __m128i row = _mm_loadu_si128(
+                reinterpret_cast<const __m128i*>(rows[r] + start));
+            // A byte on top of itself, shifted down, is the byte with its sign.
+            low = _mm_add_epi16(low, _mm_srai_epi16(_mm_unpacklo_epi8(row, row), 8));
+            high = _mm_add_epi16(high, _mm_srai_epi16(_mm_unpackhi_epi8(row, row), 8));
+        }
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + start), low);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + start + 8), high);
     }
 }
 
@@ -184,6 +217,34 @@ DYNSEL_AVX2 static inline void sum_rows_avx2(int16_t* sums, const int16_t* const
     }
 }
 
+DYNSEL_AVX2 static inline __m256i widen_avx2(const int8_t* from) {
+    return _mm256_cvtepi8_epi16(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
+
+DYNSEL_AVX2 static inline void add_bytes_avx2(int16_t* sums, const int8_t* const* rows,
+                                              int n_rows, int width) {
+    constexpr int N = 4;
+    int start = 0;
+    for (; start + 16 * N <= width; start += 16 * N) {
+        __m256i part[N];
+        for (int i = 0; i < N; ++i) part[i] = load_avx2(sums + start + 16 * i);
+        for (int r = 0; r < n_rows; ++r)
+            for (int i = 0; i < N; ++i)
+                part[i] =
+                    _mm256_add_epi16(part[i], widen_avx2(rows[r] + start + 16 * i));
+        for (int i = 0; i < N; ++i)
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + start + 16 * i),
+                                part[i]);
+    }
+    for (; start < width; start += 16) {
+        __m256i part = load_avx2(sums + start);
+        for (int r = 0; r < n_rows; ++r)
+            part = _mm256_add_epi16(part, widen_avx2(rows[r] + start));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + start), part);
+    }
+}
+
 DYNSEL_AVX2 static inline Verdict judge_avx2(const int16_t* scores,
                                              const int16_t* limits, int width,
                                              int margin) {
@@ -217,14 +278,14 @@ constexpr int N_KERNELS = 3;
 
 // The kernels of a kind, 0 being the plain ones, or nullptr if this machine has none.
 static inline const Kernels* get_kernels(int kind) {
-    static const Kernels plain{"plain", sum_rows_plain, judge_plain};
+    static const Kernels plain{"plain", sum_rows_plain, judge_plain, add_bytes_plain};
     if (kind == 0) return &plain;
 #if defined(DYNSEL_SSE2)
-    static const Kernels sse2{"sse2", sum_rows_sse2, judge_sse2};
+    static const Kernels sse2{"sse2", sum_rows_sse2, judge_sse2, add_bytes_sse2};
     if (kind == 1) return &sse2;
 #endif
 #if defined(DYNSEL_AVX2)
-    static const Kernels avx2{"avx2", sum_rows_avx2, judge_avx2};
+    static const Kernels avx2{"avx2", sum_rows_avx2, judge_avx2, add_bytes_avx2};
     if (kind == 2 && __builtin_cpu_supports("avx2")) return &avx2;
 #endif
     return nullptr;
@@ -234,6 +295,59 @@ static inline const Kernels* best_kernels() {
     for (int kind = N_KERNELS - 1; kind > 0; --kind)
         if (const Kernels* kernels = get_kernels(kind)) return kernels;
     return get_kernels(0);
+}
+
+// A bucket of a hash table from keys to values that are not 0, in one cache line. A
+// bucket that is full goes on in the next one.
+constexpr int LINE_SIZE = 8;
+
+struct alignas(64) Line {
+    uint32_t keys[LINE_SIZE];
+    uint32_t values[LINE_SIZE];
+};
+
+// The value of a key, or 0. Without branches that depend on the data, except for full
+// buckets: whether a feature is there cannot be foretold.
+static inline uint32_t find_value(const Line* line, uint32_t key) {
+    while (true) {
+#if defined(DYNSEL_SSE2)
+        const __m128i* block = reinterpret_cast<const __m128i*>(line);
+        const __m128i wanted = _mm_set1_epi32(static_cast<int>(key));
+        __m128i found = _mm_or_si128(
+            _mm_and_si128(_mm_cmpeq_epi32(_mm_load_si128(block), wanted),
+                          _mm_load_si128(block + 2)),
+            _mm_and_si128(_mm_cmpeq_epi32(_mm_load_si128(block + 1), wanted),
+                          _mm_load_si128(block + 3)));
+        found = _mm_or_si128(found, _mm_shuffle_epi32(found, _MM_SHUFFLE(1, 0, 3, 2)));
+        found = _mm_or_si128(found, _mm_shuffle_epi32(found, _MM_SHUFFLE(2, 3, 0, 1)));
+        const uint32_t value = static_cast<uint32_t>(_mm_cvtsi128_si32(found));
+#else
+        uint32_t value = 0;
+        for (int i = 0; i < LINE_SIZE; ++i)
+            value |= line->keys[i] == key ? line->values[i] : 0;
+#endif
+        if (__builtin_expect(value || !line->values[LINE_SIZE - 1], 1)) return value;
+        ++line;
+    }
+}
+
+// Adds the four bytes of a value to four sums.
+struct Sums {
+    int16_t of[4];
+};
+
+static inline void add_value(Sums* sums, uint32_t value) {
+#if defined(DYNSEL_SSE2)
+    __m128i bytes = _mm_cvtsi32_si128(static_cast<int>(value));
+    __m128i* to = reinterpret_cast<__m128i*>(sums);
+    _mm_storel_epi64(to, _mm_add_epi16(_mm_loadl_epi64(to),
+                                       _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes),
+                                                      8)));
+#else
+    for (int i = 0; i < 4; ++i)
+        sums->of[i] = static_cast<int16_t>(
+            sums->of[i] + static_cast<int8_t>(value >> (8 * i) & 0xFF));
+#endif
 }
 
 // A pointer that one thread publishes while others read it.

@@ -29,6 +29,7 @@ cdef struct EntryC:
 
 cdef struct StepC:
     int guess                # the best valid label, by the last prefix looked at
+    int best_correct         # the best correct one, or -1
     float loss
 
 

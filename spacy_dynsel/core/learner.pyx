@@ -186,6 +186,7 @@ cdef class Learner:
         cdef WeightC* weight
         result.loss = 0
         result.guess = 0
+        result.best_correct = -1
         self.n_steps += 1
         fill(self.scores.begin(), self.scores.end(), <float>0)
         # Keys first, then rows, then weights: what one pass needs is on its way from
@@ -222,6 +223,7 @@ cdef class Learner:
                     if bad == -1 or self.scores[label] > self.scores[bad]:
                         bad = label
             self.good[stage] = -1
+            result.best_correct = good
             if good == -1 or bad == -1:
                 result.guess = good if bad == -1 else bad
                 continue

@@ -77,6 +77,7 @@ cdef class Program:
     cdef readonly list lexical
     cdef readonly list dynamic
     cdef readonly list places
+    cdef readonly list slots
     cdef vector[TemplateC] _templates
     cdef vector[int] _stage_ends
     cdef ProgramC c

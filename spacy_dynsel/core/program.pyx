@@ -9,10 +9,13 @@ cdef class Program:
     lexical (list[str]): The columns of a lexeme's record, by their index there.
     dynamic (list[str]): The columns that the task writes, by their index.
     places (list[str]): The places that the task provides, by their index.
+    slots (list[Atom]): If given, the atoms whose values the task writes into an array,
+        in place of columns and places.
     """
 
-    def __init__(self, templates, list lexical, list dynamic, list places):
+    def __init__(self, templates, list lexical, list dynamic, list places, list slots=None):
         cdef TemplateC template
+        self.slots = slots
         self.templates = templates
         self.lexical = lexical
         self.dynamic = dynamic
@@ -36,6 +39,10 @@ cdef class Program:
     cdef AtomC bind(self, object atom) except *:
         """Where the value of an atom is to be found."""
         cdef AtomC bound
+        if self.slots is not None:
+            bound.place = -1
+            bound.column = self.slots.index(atom)
+            return bound
         place = self.places.index(atom.place)
         if atom.column in self.lexical:
             bound.place = place
@@ -46,4 +53,7 @@ cdef class Program:
         return bound
 
     def __reduce__(self):
-        return (Program, (self.templates, self.lexical, self.dynamic, self.places))
+        return (
+            Program,
+            (self.templates, self.lexical, self.dynamic, self.places, self.slots),
+        )

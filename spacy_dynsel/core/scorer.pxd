@@ -19,6 +19,9 @@ cdef extern from "kernels.hpp" namespace "dynsel" nogil:
         Verdict (*judge)(
             const score_t* scores, const score_t* limits, int width, int margin
         ) noexcept nogil
+        void (*add_bytes)(
+            score_t* sums, const int8_t** rows, int n_rows, int width
+        ) noexcept nogil
 
     int LANES
     int N_KERNELS

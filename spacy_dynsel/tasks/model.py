@@ -268,23 +268,7 @@ class LinearModel(ABC):
         self._learner.set_weights(keys, labels, values, RESUMED_SQUARES)
 
     def _load_clusters(self, vocab: Vocab, lang: str) -> tuple[np.ndarray, np.ndarray]:
-        """Brown clusters from the vocabulary or, failing that, from the package
-        spacy-lookups-data; none where neither has any."""
-        table = {}
-        if any(column.startswith("cluster") for column in self._program.lexical):
-            name = "lexeme_cluster"
-            lookups = vocab.lookups
-            if not lookups.has_table(name):
-                lookups = load_lookups(lang, [name], strict=False)
-            if lookups.has_table(name):
-                table = lookups.get_table(name)
-        return lookup_arrays(
-            {
-                vocab.strings.as_int(word): cluster + N_RESERVED
-                for word, cluster in table.items()
-                if cluster  # 0 stands for words that have none
-            }
-        )
+        return load_clusters(self._program.lexical, vocab, lang)
 
     def _explain(
         self,
@@ -347,17 +331,7 @@ class LinearModel(ABC):
         )
         scale = meta.get("scale")
         require(isinstance(scale, float) and 0 < scale < 1e9, "its scale is malformed")
-        expected: list[str] = self.templates.to_lines()
-        found: Any = meta.get("templates")
-        if found != expected:
-            require(isinstance(found, list), "its templates are malformed")
-            different = [
-                f"line {i} is {one!r} in the config and {other!r} in the file"
-                for i, (one, other) in enumerate(zip(expected, found, strict=False), 1)
-                if one != other
-            ]
-            different.append(f"{len(expected)} lines against {len(found)}")
-            raise ValueError(Errors.DS036.format(what=different[0]))
+        self.templates.check_lines(meta.get("templates"))
         names = ("class_keys", "class_values", "cluster_keys", "cluster_values")
         require({"index", "slots", *names} <= set(arrays), "it lacks a section")
         check_weights(arrays["index"], arrays["slots"], self._count_outputs(labels))
@@ -380,6 +354,28 @@ def check_lookup(kind: str, keys: np.ndarray, values: np.ndarray) -> None:
         and bool((keys[1:] > keys[:-1]).all())
         and int(values.min(initial=N_RESERVED)) >= N_RESERVED,
         f"its {kind} table is malformed",
+    )
+
+
+def load_clusters(
+    columns: list[str], vocab: Vocab, lang: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Brown clusters from the vocabulary or, failing that, from the package
+    spacy-lookups-data; none where neither has any or no column asks for them."""
+    table = {}
+    if any(column.startswith("cluster") for column in columns):
+        name = "lexeme_cluster"
+        lookups = vocab.lookups
+        if not lookups.has_table(name):
+            lookups = load_lookups(lang, [name], strict=False)
+        if lookups.has_table(name):
+            table = lookups.get_table(name)
+    return lookup_arrays(
+        {
+            vocab.strings.as_int(word): cluster + N_RESERVED
+            for word, cluster in table.items()
+            if cluster  # 0 stands for words that have none
+        }
     )
 
 

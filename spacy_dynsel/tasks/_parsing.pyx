@@ -1,0 +1,603 @@
+"""Parsing with compiled weights.
+
+A worker parses several sentences at once, each a small step in turn: a step asks memory
+for the weights that the next one adds up, and while they are on their way the other
+sentences take theirs. The result does not depend on how many there are.
+"""
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from ..bridge cimport (
+    LexemeReader,
+    ParseTokenC,
+    SequenceC,
+    find_records,
+    make_records,
+    read_docs,
+    read_parse_tokens,
+)
+from ..core.lexicon cimport Arena, Lexicon, LexiconC
+from ..core.program cimport ContextC, LexemeRecC
+from ..core.lines cimport Sums
+from ..core.rows cimport AskedC, RowsC, RowScorer, add_weights, ask_places, ask_weights
+from ..core.scorer cimport Verdict
+from ..core.small cimport SmallC, SmallScorer, add_stage, ask_stage
+from ..core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
+from .arc_eager cimport (
+    LEFT,
+    N_ACTIONS,
+    NONE,
+    RIGHT,
+    SentenceC,
+    apply,
+    free_sentence,
+    get_front,
+    get_valid,
+    new_sentence,
+    row_of,
+    settle,
+    start,
+)
+from .parse_features cimport (
+    MAX_PLACES,
+    MAX_SLOTS,
+    Features,
+    FeaturesC,
+    TagMap,
+    fill_token,
+    find_action_places,
+    find_boundary_places,
+    find_label_places,
+    read_slots,
+)
+from .workers cimport atomic_int, free_reference, new_reference, run_workers
+
+cdef enum:
+    MAX_KEYS = 256
+    # Sentences that a worker parses at once.
+    GROUP = 8
+    # Tokens that a thread takes at once; docs are not divided.
+    TASK = 2048
+
+cdef enum:
+    # What the weights that were asked for are needed for.
+    ACTION
+    LABEL_PLACE
+    LABEL
+
+# Labels that are not learned.
+ROOT = 0xFFFF
+SPACE = 0xFFFE
+
+
+cdef struct ParserC:
+    const SmallC* actions
+    const RowsC* labels
+    const SmallC* boundaries
+    const FeaturesC* action_features
+    const FeaturesC* label_features
+    const FeaturesC* boundary_features
+    const int* action_margins
+    const int* label_margins
+    const int* boundary_margins
+    const score_t* limits
+    int n_lexical
+
+
+cdef struct RunC:
+    # A sentence on its way. The doc it belongs to is the worker's business.
+    SentenceC s
+    int phase
+    int stage
+    int action
+    int head
+    int dependent
+    Sums sums
+    AskedC asked
+    score_t* scores          # [width]
+    size_t offset            # of its doc among all tokens
+    int[MAX_PLACES] places
+    atom_t[MAX_SLOTS] values
+    feat_t[MAX_KEYS] keys
+
+
+cdef struct ChoiceC:
+    int label
+    int second               # or NONE
+    int lead
+
+
+cdef inline ChoiceC choose(const Sums* sums, int valid) noexcept nogil:
+    """The best and the second-best of up to four labels."""
+    cdef ChoiceC choice
+    cdef int label, score
+    cdef int best = -(1 << 20)
+    cdef int second = -(1 << 20)
+    choice.label = NONE
+    choice.second = NONE
+    for label in range(N_ACTIONS):
+        if valid >> label & 1:
+            score = sums.of[label]
+            if score > best:
+                second = best
+                choice.second = choice.label
+                best = score
+                choice.label = label
+            elif score > second:
+                second = score
+                choice.second = label
+    choice.lead = best - second
+    return choice
+
+
+cdef inline void ask_action(const ParserC* parser, RunC* run, int stage) noexcept nogil:
+    cdef const FeaturesC* features = parser.action_features
+    cdef ContextC context
+    context.lexemes = NULL
+    context.dynamic = run.values
+    read_slots(
+        &run.s, features, features.stage_ends[stage - 1] if stage else 0,
+        features.stage_ends[stage], run.places, run.values,
+    )
+    ask_stage(parser.actions, stage, &context, run.keys)
+    run.stage = stage
+    run.phase = ACTION
+
+
+cdef inline void ask_label(const ParserC* parser, RunC* run, int stage) noexcept nogil:
+    cdef const FeaturesC* features = parser.label_features
+    cdef ContextC context
+    context.lexemes = NULL
+    context.dynamic = run.values
+    read_slots(
+        &run.s, features, features.stage_ends[stage - 1] if stage else 0,
+        features.stage_ends[stage], run.places, run.values,
+    )
+    ask_places(parser.labels, stage, &context, run.keys)
+    run.stage = stage
+    run.phase = LABEL_PLACE
+
+
+cdef bint next_decision(const ParserC* parser, RunC* run) noexcept nogil:
+    """RETURNS: False at the end of the sentence."""
+    if not settle(&run.s):
+        return False
+    memset(&run.sums, 0, sizeof(Sums))
+    find_action_places(&run.s, run.places)
+    ask_action(parser, run, 0)
+    return True
+
+
+cdef bint advance(
+    const ParserC* parser, RunC* run, uint64_t* action_counts, uint64_t* label_counts
+) noexcept nogil:
+    """Take one step. RETURNS: False at the end of the sentence."""
+    cdef SentenceC* s = &run.s
+    cdef ChoiceC choice
+    cdef Verdict verdict
+    cdef int margin
+    if run.phase == ACTION:
+        add_stage(parser.actions, run.stage, run.keys, &run.sums)
+        choice = choose(&run.sums, get_valid(s))
+        if (
+            run.stage + 1 < parser.actions.program.n_stages
+            and choice.lead < parser.action_margins[run.stage]
+        ):
+            ask_action(parser, run, run.stage + 1)
+            return True
+        action_counts[run.stage] += 1
+        run.action = choice.label
+        if run.action != LEFT and run.action != RIGHT:
+            apply(s, run.action, 0)
+            return next_decision(parser, run)
+        run.head = get_front(s)
+        run.dependent = s.stack[s.top - 1]
+        if run.action == RIGHT:
+            run.head, run.dependent = run.dependent, run.head
+        find_label_places(s, run.head, run.dependent, run.places)
+        memset(run.scores, 0, parser.labels.width * sizeof(score_t))
+        ask_label(parser, run, 0)
+        return True
+    if run.phase == LABEL_PLACE:
+        ask_weights(parser.labels, run.stage, run.keys, &run.asked)
+        run.phase = LABEL
+        return True
+    add_weights(parser.labels, &run.asked, run.scores)
+    margin = 0
+    if run.stage + 1 < parser.labels.program.n_stages:
+        margin = parser.label_margins[run.stage]
+    verdict = parser.labels.kernels.judge(
+        run.scores, parser.limits, parser.labels.width, max(margin, 1)
+    )
+    if margin != 0 and verdict.close > 1:
+        ask_label(parser, run, run.stage + 1)
+        return True
+    label_counts[run.stage] += 1
+    apply(s, run.action, verdict.label)
+    return next_decision(parser, run)
+
+
+cdef struct JobC:
+    ParserC parser
+    PyObject* owner          # a _Job, for errors and missing records
+    const SequenceC* docs
+    const int* tasks
+    int n_tasks
+    atomic_int* next_task
+    const LexiconC* lexicon
+    LexemeRecC* before_start
+    LexemeRecC* after_end
+    int32_t* heads
+    uint16_t* labels
+    uint8_t* starts
+    uint64_t* action_counts
+    uint64_t* label_counts
+
+
+cdef class _Job:
+    cdef list docs
+    cdef Lexicon lexicon
+    cdef LexemeReader reader
+    cdef TagMap tags
+    cdef object error
+
+
+cdef cppclass Worker:
+    vector[ParseTokenC] tokens
+    vector[LexemeRecC*] records
+    vector[uint8_t] starts            # by token that is not white space
+    vector[RunC] runs
+    vector[score_t] scores
+    vector[int] active
+    vector[int] idle
+    SentenceC whole                   # a doc, for the rows of its tokens
+    uint64_t* action_counts
+    uint64_t* label_counts
+
+
+class ParseBatch:
+    """The predicted trees of some docs.
+
+    heads (array): For each token of all docs the index of its head within the doc, its
+        own for the root of a sentence.
+    labels (array): The label of its arc, ROOT or SPACE.
+    starts (array): Whether a sentence starts there.
+    ends (array): The number of tokens up to the end of each doc.
+    action_counts (array), label_counts (array): How many decisions about transitions
+        and about labels were made at each stage.
+    """
+
+    __slots__ = ("heads", "labels", "starts", "ends", "action_counts", "label_counts")
+
+    def __init__(self, heads, labels, starts, ends, action_counts, label_counts):
+        self.heads = heads
+        self.labels = labels
+        self.starts = starts
+        self.ends = ends
+        self.action_counts = action_counts
+        self.label_counts = label_counts
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+
+def parse(
+    list docs,
+    Lexicon lexicon not None,
+    LexemeReader reader not None,
+    TagMap tags not None,
+    tuple features,
+    SmallScorer actions not None,
+    RowScorer labels not None,
+    SmallScorer boundaries,
+    tuple margins,
+    int n_threads,
+):
+    """Parse docs.
+
+    features (tuple): The Features of actions, labels and boundaries.
+    boundaries (SmallScorer): Finds the sentences of docs that do not say where they
+        start; if missing, such docs are one sentence.
+    margins (tuple): The margins of the stages of each, but the last.
+    """
+    cdef vector[SequenceC] sequences
+    cdef vector[int] tasks
+    cdef vector[score_t] limits
+    cdef vector[int] action_margins = margins[0]
+    cdef vector[int] label_margins = margins[1]
+    cdef vector[int] boundary_margins = margins[2]
+    cdef Features action_features = features[0]
+    cdef Features label_features = features[1]
+    cdef Features boundary_features = features[2]
+    cdef atomic_int next_task
+    cdef JobC job
+    cdef _Job owner = _Job.__new__(_Job)
+    cdef int i, size = 0
+    cdef int32_t[::1] head_view
+    cdef uint16_t[::1] label_view
+    cdef uint8_t[::1] start_view
+    cdef uint64_t[:, ::1] action_view
+    cdef uint64_t[:, ::1] label_count_view
+    n_tokens = read_docs(docs, sequences)
+    heads = np.empty(n_tokens, dtype="int32")
+    arc_labels = np.empty(n_tokens, dtype="uint16")
+    starts = np.zeros(n_tokens, dtype="uint8")
+    tasks.push_back(0)
+    for i in range(<int>sequences.size()):
+        size += sequences[i].length
+        if size >= TASK or i + 1 == <int>sequences.size():
+            tasks.push_back(i + 1)
+            size = 0
+    job.n_tasks = <int>tasks.size() - 1
+    n_threads = max(1, min(n_threads, job.n_tasks))
+    action_counts = np.zeros((n_threads, actions.program.c.n_stages), dtype="uint64")
+    label_counts = np.zeros((n_threads, labels.c.program.n_stages), dtype="uint64")
+    if n_tokens:
+        head_view = heads
+        label_view = arc_labels
+        start_view = starts
+        action_view = action_counts
+        label_count_view = label_counts
+        limits.resize(labels.c.width, <score_t>-32768)
+        for i in range(labels.c.n_labels):
+            limits[i] = 32767
+        owner.docs = docs
+        owner.lexicon = lexicon
+        owner.reader = reader
+        owner.tags = tags
+        owner.error = None
+        next_task.store(0)
+        job.parser.actions = &actions.c
+        job.parser.labels = &labels.c
+        job.parser.boundaries = NULL
+        job.parser.boundary_features = NULL
+        if boundaries is not None:
+            job.parser.boundaries = &boundaries.c
+            job.parser.boundary_features = &boundary_features.c
+        job.parser.action_features = &action_features.c
+        job.parser.label_features = &label_features.c
+        job.parser.action_margins = action_margins.data()
+        job.parser.label_margins = label_margins.data()
+        job.parser.boundary_margins = boundary_margins.data()
+        job.parser.limits = limits.data()
+        job.parser.n_lexical = lexicon.n_columns
+        job.owner = <PyObject*>owner
+        job.docs = sequences.data()
+        job.tasks = tasks.data()
+        job.next_task = &next_task
+        job.lexicon = &lexicon.c
+        job.before_start = lexicon.before_start
+        job.after_end = lexicon.after_end
+        job.heads = &head_view[0]
+        job.labels = &label_view[0]
+        job.starts = &start_view[0]
+        job.action_counts = &action_view[0, 0]
+        job.label_counts = &label_count_view[0, 0]
+        with nogil:
+            run_workers(n_threads, work, &job)
+        if owner.error is not None:
+            raise owner.error
+    ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
+    return ParseBatch(
+        heads, arc_labels, starts, ends, action_counts.sum(axis=0), label_counts.sum(axis=0)
+    )
+
+
+cdef void work(void* data, int number) noexcept nogil:
+    cdef JobC* job = <JobC*>data
+    cdef Worker worker
+    cdef int task, i
+    cdef bint good = True
+    memset(&worker.whole, 0, sizeof(SentenceC))
+    worker.runs.resize(GROUP)
+    worker.scores.resize(<size_t>GROUP * job.parser.labels.width)
+    for i in range(GROUP):
+        memset(&worker.runs[i].s, 0, sizeof(SentenceC))
+        worker.runs[i].scores = worker.scores.data() + i * job.parser.labels.width
+        worker.idle.push_back(i)
+    worker.action_counts = job.action_counts + number * job.parser.actions.program.n_stages
+    worker.label_counts = job.label_counts + number * job.parser.labels.program.n_stages
+    while good:
+        task = job.next_task.fetch_add(1)
+        if task >= job.n_tasks:
+            break
+        for i in range(job.tasks[task], job.tasks[task + 1]):
+            good = parse_doc(job, &worker, &job.docs[i])
+            if not good:
+                break
+    while good and not worker.active.empty():
+        advance_all(job, &worker)
+    for i in range(GROUP):
+        free_sentence(&worker.runs[i].s)
+    free_sentence(&worker.whole)
+
+
+cdef void advance_all(JobC* job, Worker* worker) noexcept nogil:
+    """Let each sentence take a step."""
+    cdef int i = 0
+    cdef RunC* run
+    while i < <int>worker.active.size():
+        run = &worker.runs[worker.active[i]]
+        if advance(&job.parser, run, worker.action_counts, worker.label_counts):
+            i += 1
+        else:
+            write_tree(job, run)
+            worker.idle.push_back(worker.active[i])
+            worker.active[i] = worker.active.back()
+            worker.active.pop_back()
+
+
+cdef void write_tree(JobC* job, RunC* run) noexcept nogil:
+    cdef SentenceC* s = &run.s
+    cdef int i, token
+    for i in range(s.n):
+        token = s.tokens[i]
+        if s.heads[i] == NONE:
+            job.heads[run.offset + token] = token
+            job.labels[run.offset + token] = 0xFFFF
+        else:
+            job.heads[run.offset + token] = s.tokens[s.heads[i]]
+            job.labels[run.offset + token] = <uint16_t>s.labels[i]
+
+
+cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept nogil:
+    """Divide a doc into sentences and start on them. RETURNS: False after an error."""
+    cdef SentenceC* whole = &worker.whole
+    cdef PyObject* scratch = NULL
+    cdef int i, n, first
+    worker.tokens.resize(doc.length)
+    worker.records.resize(doc.length)
+    read_parse_tokens(doc, worker.tokens.data())
+    if not find_records(
+        doc, 0, doc.length, job.lexicon, job.before_start, job.after_end,
+        worker.records.data(),
+    ):
+        scratch = complete_records(job, worker, doc)
+        if scratch == NULL:
+            return False
+    n = 0
+    for i in range(doc.length):
+        n += not worker.tokens[i].is_space
+    if not make_room(job, whole, n):
+        return False
+    n = 0
+    for i in range(doc.length):
+        if not worker.tokens[i].is_space:
+            whole.tokens[n] = i
+            fill_token(
+                whole, n, worker.records[i], &worker.tokens[i], (<_Job>job.owner).tags
+            )
+            n += 1
+    if scratch != NULL:
+        free_reference(scratch)
+    find_starts(job, worker, doc)
+    first = 0
+    for i in range(1, n + 1):
+        if i == n or worker.starts[i]:
+            if not parse_sentence(job, worker, doc, first, i):
+                return False
+            first = i
+    return True
+
+
+cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept nogil:
+    """Find where sentences start. Those that are set are kept."""
+    cdef const ParserC* parser = &job.parser
+    cdef SentenceC* whole = &worker.whole
+    cdef uint8_t* starts = job.starts + doc.offset
+    cdef int[MAX_PLACES] places
+    cdef atom_t[MAX_SLOTS] values
+    cdef feat_t[MAX_KEYS] keys
+    cdef ContextC context
+    cdef Sums sums
+    cdef ChoiceC choice
+    cdef int i, token, last, stage, given
+    context.lexemes = NULL
+    context.dynamic = values
+    worker.starts.assign(whole.n + 1, False)
+    start(whole)
+    last = 0
+    token = 0
+    for i in range(whole.n):
+        # White space belongs to the token before it, but a start that is set there is
+        # as good as one at the next token.
+        given = worker.tokens[whole.tokens[i]].sent_start
+        while token < whole.tokens[i]:
+            if worker.tokens[token].sent_start == 1:
+                given = 1
+            token += 1
+        token += 1
+        if i == 0 or given != 0 or parser.boundaries == NULL:
+            worker.starts[i] = i == 0 or given == 1
+        else:
+            find_boundary_places(whole, i, last, places)
+            memset(&sums, 0, sizeof(Sums))
+            for stage in range(parser.boundaries.program.n_stages):
+                read_slots(
+                    whole, parser.boundary_features,
+                    parser.boundary_features.stage_ends[stage - 1] if stage else 0,
+                    parser.boundary_features.stage_ends[stage], places, values,
+                )
+                ask_stage(parser.boundaries, stage, &context, keys)
+                add_stage(parser.boundaries, stage, keys, &sums)
+                choice = choose(&sums, 3)
+                if (
+                    stage + 1 < parser.boundaries.program.n_stages
+                    and choice.lead >= parser.boundary_margins[stage]
+                ):
+                    break
+            worker.starts[i] = choice.label == 1
+        if worker.starts[i]:
+            last = i
+            starts[whole.tokens[i] if i else 0] = True
+    if whole.n == 0 and doc.length:
+        starts[0] = True
+    # White space is attached to the word before it, or to the first one.
+    last = 0
+    for i in range(doc.length):
+        if not worker.tokens[i].is_space:
+            last = i
+        else:
+            if last == 0 and whole.n:
+                last = whole.tokens[0]
+            job.heads[doc.offset + i] = last
+            job.labels[doc.offset + i] = 0xFFFE if last != i else 0xFFFF
+
+
+cdef bint parse_sentence(
+    JobC* job, Worker* worker, const SequenceC* doc, int first, int end
+) noexcept nogil:
+    """Start on a sentence, as soon as there is room for it. RETURNS: False after an
+    error."""
+    cdef SentenceC* whole = &worker.whole
+    cdef RunC* run
+    cdef int i, number
+    while worker.idle.empty():
+        advance_all(job, worker)
+    number = worker.idle.back()
+    run = &worker.runs[number]
+    if not make_room(job, &run.s, end - first):
+        return False
+    run.offset = doc.offset
+    for i in range(first, end):
+        memcpy(row_of(&run.s, i - first), row_of(whole, i), whole.stride * sizeof(atom_t))
+        run.s.pos_bits[i - first] = whole.pos_bits[i]
+        run.s.tokens[i - first] = whole.tokens[i]
+    start(&run.s)
+    if next_decision(&job.parser, run):
+        worker.idle.pop_back()
+        worker.active.push_back(number)
+    else:
+        write_tree(job, run)
+    return True
+
+
+cdef bint make_room(JobC* job, SentenceC* s, int n) noexcept nogil:
+    """RETURNS: False after an error."""
+    if new_sentence(s, n, job.parser.n_lexical):
+        return True
+    with gil:
+        (<_Job>job.owner).error = MemoryError()
+    return False
+
+
+cdef PyObject* complete_records(
+    JobC* job, Worker* worker, const SequenceC* doc
+) noexcept with gil:
+    """RETURNS: The owner of records that are not kept, or NULL after an error."""
+    cdef _Job owner = <_Job>job.owner
+    cdef Arena scratch
+    try:
+        scratch = Arena()
+        make_records(
+            doc, 0, doc.length, worker.records.data(), owner.docs[doc.doc],
+            owner.lexicon, owner.reader, scratch,
+        )
+        return new_reference(scratch)
+    except BaseException as error:
+        owner.error = error
+        return NULL

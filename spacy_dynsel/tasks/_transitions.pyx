@@ -1,0 +1,404 @@
+"""Learning to parse: decisions about transitions and about the labels of arcs."""
+from libc.stdint cimport int8_t, int32_t
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from ..bridge cimport (
+    LexemeReader,
+    ParseTokenC,
+    SequenceC,
+    find_records,
+    make_records,
+    read_docs,
+    read_parse_tokens,
+)
+from ..core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
+from ..core.lexicon cimport UNKNOWN, Arena, Lexicon
+from ..core.program cimport HIDDEN, ContextC, LexemeRecC
+from ..core.typedefs cimport atom_t, uint8_t
+from .arc_eager cimport (
+    GoldTreeC,
+    LEFT,
+    N_ACTIONS,
+    NONE,
+    RIGHT,
+    SentenceC,
+    UNKNOWN_HEAD,
+    apply,
+    free_sentence,
+    get_costs,
+    get_front,
+    get_valid,
+    new_sentence,
+    row_of,
+    settle,
+    start,
+)
+from .parse_features cimport (
+    MAX_PLACES,
+    MAX_SLOTS,
+    Features,
+    TagMap,
+    fill_token,
+    find_action_places,
+    find_boundary_places,
+    find_label_places,
+    read_slots,
+)
+
+
+cdef class TrainingBatch:
+    """Docs with their gold trees.
+
+    docs (list[Doc]): The docs, of which the words, tags and parts of speech are read.
+    heads (array): For each token of all docs the index of its head within the doc, its
+        own index for a root, or -1 where it is not known.
+    labels (array): For each token the label of its arc, or -1.
+    starts (array): For each token whether a sentence starts there.
+    """
+    cdef vector[LexemeRecC*] records
+    cdef vector[ParseTokenC] tokens
+    cdef vector[int] ends             # of sentences
+    cdef vector[int] docs_of          # the first token of a sentence's doc
+    cdef vector[int] word_columns
+    cdef vector[int] class_columns
+    cdef const int32_t[::1] heads
+    cdef const int32_t[::1] labels
+    cdef Arena scratch
+    cdef Lexicon lexicon
+    cdef TagMap tags
+    # Of one sentence
+    cdef SentenceC sentence
+    cdef vector[int] local_heads
+    cdef vector[int] local_labels
+    cdef vector[int] first
+    cdef vector[int] next
+    cdef vector[int] local_of
+    cdef GoldTreeC gold
+
+    def __init__(
+        self,
+        list docs,
+        const int32_t[::1] heads not None,
+        const int32_t[::1] labels not None,
+        const uint8_t[::1] starts not None,
+        Lexicon lexicon,
+        LexemeReader reader,
+        TagMap tags,
+    ):
+        cdef vector[SequenceC] whole
+        cdef size_t i
+        cdef int j, offset
+        self.heads = heads
+        self.labels = labels
+        self.lexicon = lexicon
+        self.tags = tags
+        self.scratch = Arena()
+        for j, column in enumerate(reader.columns):
+            if column in ("word", "lower", "norm"):
+                self.word_columns.push_back(j)
+            elif column == "class":
+                self.class_columns.push_back(j)
+        n_tokens = read_docs(docs, whole)
+        self.records.resize(n_tokens)
+        self.tokens.resize(n_tokens)
+        for i in range(whole.size()):
+            offset = <int>whole[i].offset
+            read_parse_tokens(&whole[i], self.tokens.data() + offset)
+            if not find_records(
+                &whole[i], 0, whole[i].length, &lexicon.c,
+                lexicon.before_start, lexicon.after_end, self.records.data() + offset,
+            ):
+                make_records(
+                    &whole[i], 0, whole[i].length, self.records.data() + offset,
+                    docs[i], lexicon, reader, self.scratch,
+                )
+            for j in range(1, whole[i].length + 1):
+                if j == whole[i].length or starts[offset + j]:
+                    self.ends.push_back(offset + j)
+                    self.docs_of.push_back(offset)
+        self.local_of.resize(n_tokens)
+
+    def __dealloc__(self):
+        free_sentence(&self.sentence)
+
+    cdef int _load_all(self) except -1 nogil:
+        """Lay all docs end to end, as one sequence of tokens that are not white space."""
+        cdef SentenceC* s = &self.sentence
+        cdef int i, n
+        n = 0
+        for i in range(<int>self.tokens.size()):
+            n += not self.tokens[i].is_space
+        if not new_sentence(s, n, self.lexicon.n_columns):
+            with gil:
+                raise MemoryError()
+        n = 0
+        for i in range(<int>self.tokens.size()):
+            if not self.tokens[i].is_space:
+                s.tokens[n] = i
+                fill_token(s, n, self.records[i], &self.tokens[i], self.tags)
+                n += 1
+        start(s)
+        return 0
+
+    def update_boundaries(
+        self,
+        Features features not None,
+        Learner learner not None,
+        const int8_t[::1] starts not None,
+        float drop,
+        float word_dropout,
+    ) -> float:
+        """Learn where sentences start. RETURNS: The summed loss.
+
+        starts (array): For each token 1 if a sentence starts there, 0 if not, and -1
+            where that is not known or not to be learned.
+        """
+        cdef SentenceC* s = &self.sentence
+        cdef int[MAX_PLACES] places
+        cdef atom_t[MAX_SLOTS] values
+        cdef uint8_t[2] costs
+        cdef ContextC context
+        cdef StepC step
+        cdef double loss = 0
+        cdef int i, gold, last = 0
+        context.lexemes = NULL
+        context.dynamic = values
+        with nogil:
+            self._load_all()
+            if word_dropout:
+                self._hide_words(learner, word_dropout)
+            for i in range(1, s.n):
+                gold = starts[s.tokens[i]]
+                if gold != -1:
+                    find_boundary_places(s, i, last, places)
+                    read_slots(s, &features.c, 0, features.c.n_slots, places, values)
+                    costs[gold] = CORRECT
+                    costs[1 - gold] = WRONG
+                    step = learner.step(&context, costs, drop)
+                    loss += step.loss
+                if gold == 1:
+                    last = i
+        return loss
+
+    def guess_boundaries(self, Features features not None, Learner learner not None, known):
+        """Find where sentences start, with the weights as they are.
+
+        known (array): For each token whether a sentence starts there (1), does not
+            (-1), or is to be found out (0).
+        RETURNS (array): For each token whether a sentence starts there.
+        """
+        cdef SentenceC* s = &self.sentence
+        cdef int[MAX_PLACES] places
+        cdef atom_t[MAX_SLOTS] values
+        cdef uint8_t[2] costs
+        cdef ContextC context
+        cdef const int32_t[::1] known_view = known
+        cdef int i, last = 0
+        context.lexemes = NULL
+        context.dynamic = values
+        costs[0] = costs[1] = CORRECT
+        starts = np.zeros(self.tokens.size(), dtype="uint8")
+        cdef uint8_t[::1] view = starts
+        with nogil:
+            self._load_all()
+            for i in range(s.n):
+                if known_view[s.tokens[i]]:
+                    view[s.tokens[i]] = known_view[s.tokens[i]] == 1
+                else:
+                    find_boundary_places(s, i, last, places)
+                    read_slots(s, &features.c, 0, features.c.n_slots, places, values)
+                    view[s.tokens[i]] = learner.guess(&context, costs)
+                if view[s.tokens[i]]:
+                    last = i
+        return starts
+
+    cdef int _load(self, int number) except -1 nogil:
+        """Bring a sentence into the first state."""
+        cdef SentenceC* s = &self.sentence
+        cdef int begin = self.ends[number - 1] if number else 0
+        cdef int end = self.ends[number]
+        cdef int offset = self.docs_of[number]
+        cdef int i, n, head
+        n = 0
+        for i in range(begin, end):
+            self.local_of[i] = NONE
+            if not self.tokens[i].is_space:
+                self.local_of[i] = n
+                n += 1
+        if not new_sentence(s, n, self.lexicon.n_columns):
+            with gil:
+                raise MemoryError()
+        self.local_heads.assign(n, UNKNOWN_HEAD)
+        self.local_labels.assign(n, NONE)
+        self.first.assign(n + 1, NONE)
+        self.next.assign(n, NONE)
+        for i in range(begin, end):
+            n = self.local_of[i]
+            if n == NONE:
+                continue
+            s.tokens[n] = i
+            fill_token(s, n, self.records[i], &self.tokens[i], self.tags)
+            head = self.heads[i] + offset
+            if self.heads[i] < 0 or head < begin or head >= end:
+                continue
+            head = self.local_of[head] if head != i else s.n
+            if head == NONE:
+                continue
+            self.local_heads[n] = head
+            self.local_labels[n] = self.labels[i]
+        for i in range(s.n - 1, -1, -1):
+            head = self.local_heads[i]
+            if head >= 0:
+                self.next[i] = self.first[head]
+                self.first[head] = i
+        self.gold.heads = self.local_heads.data()
+        self.gold.labels = self.local_labels.data()
+        self.gold.first = self.first.data()
+        self.gold.next = self.next.data()
+        return 0
+
+    cdef void _hide_words(self, Learner learner, float word_dropout) noexcept nogil:
+        """Make some words look unknown."""
+        cdef atom_t* row
+        cdef int i, column
+        for i in range(self.sentence.n):
+            if learner.random() < word_dropout:
+                row = row_of(&self.sentence, i)
+                for column in self.word_columns:
+                    row[column] = HIDDEN
+                for column in self.class_columns:
+                    row[column] = UNKNOWN
+
+    def update(
+        self,
+        Features actions not None,
+        Features labels not None,
+        Learner action_learner not None,
+        Learner label_learner not None,
+        float drop,
+        float word_dropout,
+        float exploration,
+    ) -> float:
+        """Learn. RETURNS: The summed loss.
+
+        drop (float): The probability with which a template is left out.
+        word_dropout (float): The probability with which a word is treated as unknown.
+        exploration (float): How often the parser goes on from the state that its own
+            decision leads to, in place of one that the gold tree asks for.
+        """
+        cdef SentenceC* s = &self.sentence
+        cdef int[MAX_PLACES] places
+        cdef atom_t[MAX_SLOTS] values
+        cdef int[N_ACTIONS] lost
+        cdef uint8_t[N_ACTIONS] costs
+        cdef vector[uint8_t] label_costs
+        cdef ContextC context
+        cdef StepC step
+        cdef double loss = 0
+        cdef int number, action, label, valid, least, head, dependent, i
+        label_costs.assign(label_learner.n_labels, <uint8_t>WRONG)
+        context.lexemes = NULL
+        context.dynamic = values
+        with nogil:
+            for number in range(<int>self.ends.size()):
+                self._load(number)
+                if word_dropout:
+                    self._hide_words(action_learner, word_dropout)
+                start(s)
+                while settle(s):
+                    valid = get_valid(s)
+                    get_costs(s, &self.gold, lost)
+                    least = 1 << 30
+                    for i in range(N_ACTIONS):
+                        if valid >> i & 1:
+                            least = min(least, lost[i])
+                    for i in range(N_ACTIONS):
+                        costs[i] = INVALID
+                        if valid >> i & 1:
+                            costs[i] = CORRECT if lost[i] == least else WRONG
+                    find_action_places(s, places)
+                    read_slots(
+                        s, &actions.c, 0, actions.c.n_slots, places, values
+                    )
+                    step = action_learner.step(&context, costs, drop)
+                    loss += step.loss
+                    action = step.guess
+                    if costs[action] != CORRECT and action_learner.random() >= exploration:
+                        action = step.best_correct
+                    label = 0
+                    if action == LEFT or action == RIGHT:
+                        head = get_front(s) if action == LEFT else s.stack[s.top - 1]
+                        dependent = s.stack[s.top - 1] if action == LEFT else get_front(s)
+                        find_label_places(s, head, dependent, places)
+                        read_slots(
+                            s, &labels.c, 0, labels.c.n_slots, places, values
+                        )
+                        label = self.local_labels[dependent]
+                        if self.local_heads[dependent] == head and label != NONE:
+                            label_costs[label] = CORRECT
+                            step = label_learner.step(&context, label_costs.data(), drop)
+                            label_costs[label] = WRONG
+                            loss += step.loss
+                            if label_learner.random() < exploration:
+                                label = step.guess
+                        else:
+                            label = label_learner.guess(&context, label_costs.data())
+                    apply(s, action, label)
+        return loss
+
+    def guess(
+        self,
+        Features actions not None,
+        Features labels not None,
+        Learner action_learner not None,
+        Learner label_learner not None,
+    ):
+        """Parse with the weights as they are.
+
+        RETURNS (tuple): For each token its head as an index into all tokens, or -1 for
+            roots and white space; and the label of its arc, or -1.
+        """
+        cdef SentenceC* s = &self.sentence
+        cdef int[MAX_PLACES] places
+        cdef atom_t[MAX_SLOTS] values
+        cdef uint8_t[N_ACTIONS] costs
+        cdef vector[uint8_t] label_costs
+        cdef ContextC context
+        cdef int number, action, label, valid, head, dependent, i
+        all_heads = np.full(self.tokens.size(), -1, dtype="int32")
+        all_labels = np.full(self.tokens.size(), -1, dtype="int32")
+        cdef int32_t[::1] head_view = all_heads
+        cdef int32_t[::1] label_view = all_labels
+        label_costs.assign(label_learner.n_labels, <uint8_t>CORRECT)
+        context.lexemes = NULL
+        context.dynamic = values
+        with nogil:
+            for number in range(<int>self.ends.size()):
+                self._load(number)
+                start(s)
+                while settle(s):
+                    valid = get_valid(s)
+                    for i in range(N_ACTIONS):
+                        costs[i] = CORRECT if valid >> i & 1 else INVALID
+                    find_action_places(s, places)
+                    read_slots(
+                        s, &actions.c, 0, actions.c.n_slots, places, values
+                    )
+                    action = action_learner.guess(&context, costs)
+                    label = 0
+                    if action == LEFT or action == RIGHT:
+                        head = get_front(s) if action == LEFT else s.stack[s.top - 1]
+                        dependent = s.stack[s.top - 1] if action == LEFT else get_front(s)
+                        find_label_places(s, head, dependent, places)
+                        read_slots(
+                            s, &labels.c, 0, labels.c.n_slots, places, values
+                        )
+                        label = label_learner.guess(&context, label_costs.data())
+                    apply(s, action, label)
+                for i in range(s.n):
+                    if s.heads[i] != NONE:
+                        head_view[s.tokens[i]] = s.tokens[s.heads[i]]
+                        label_view[s.tokens[i]] = s.labels[i]
+        return all_heads, all_labels

@@ -1,0 +1,197 @@
+"""One of several classifiers of a task: its templates, and its weights in both forms."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..core.learner import Learner
+from ..core.program import Program
+from ..core.scorer import (
+    MAX_WEIGHT,
+    check_weights,
+    pack_weights,
+    quantize,
+    unpack_weights,
+)
+from ..core.rows import RowScorer
+from ..core.small import SmallScorer
+from ..errors import Errors
+from ..settings import LearnerSettings
+from ..templates import Templates
+
+# What a loaded model's weights count as when training goes on: see Learner.
+RESUMED_SQUARES = 10.0
+
+
+class Classifier:
+    """A linear classifier over slots, which the task fills.
+
+    name (str): What errors and files call it.
+    templates (Templates): The templates, with checkpoints.
+    settings (LearnerSettings): How to learn.
+    places (dict): Where each column may be read.
+    seeds (int): The number of learners whose weights are averaged.
+    is_small (bool): Whether there are up to four labels.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        templates: Templates,
+        settings: LearnerSettings,
+        *,
+        places: dict[str, Sequence[str]],
+        seeds: int = 1,
+        is_small: bool = False,
+    ) -> None:
+        templates.check_atoms(places)
+        settings.stage_margins(len(templates.checkpoints))
+        self.name = name
+        self.templates = templates
+        self.settings = settings
+        self.seeds = seeds
+        self.is_small = is_small
+        self.n_labels = 0
+        slots = dict.fromkeys(
+            atom for template in templates.templates for atom in template.atoms
+        )
+        self.program = Program(templates, [], [], [], list(slots))
+        self.learners: list[Learner] = []
+        self._used_settings = settings
+        self._scorer: Any = None
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that the templates look at."""
+        return {atom.column for spec in self.templates.templates for atom in spec.atoms}
+
+    @property
+    def n_stages(self) -> int:
+        return len(self.templates.checkpoints)
+
+    def start(self, n_labels: int, settings: LearnerSettings) -> None:
+        """Start to learn, from nothing."""
+        self.n_labels = n_labels
+        self._used_settings = settings
+        self._scorer = None
+        self.learners = [
+            Learner(
+                self.program,
+                n_labels,
+                replace(settings, seed=(settings.seed + i * 1000) % 2**32),
+            )
+            for i in range(self.seeds)
+        ]
+
+    def resume(self) -> None:
+        """Go on learning from compiled weights."""
+        if self.learners:
+            return
+        scorer = self.scorer
+        settings = self.settings.for_small_data()
+        keys, labels, weights = unpack_weights(scorer.index, scorer.slots)
+        values = weights.astype("float32") / np.float32(scorer.scale)
+        learner = Learner(self.program, self.n_labels, settings)
+        learner.set_weights(keys, labels, values, RESUMED_SQUARES)
+        self.learners = [learner]
+        self._used_settings = settings
+
+    def resize(self, n_labels: int) -> None:
+        """Make room for more labels."""
+        scorer = self._scorer
+        self.n_labels = n_labels
+        for learner in self.learners:
+            learner.resize(n_labels)
+        if scorer is not None:
+            # The form of the slots depends on the number of labels.
+            weights = unpack_weights(scorer.index, scorer.slots)
+            index, slots = pack_weights(*weights, n_labels)
+            self._scorer = self._make_scorer(index, slots, scorer.scale)
+
+    def changed(self) -> None:
+        """Say that the learners have learned something."""
+        self._scorer = None
+
+    @property
+    def scorer(self) -> Any:
+        """The compiled form of the weights as they are now."""
+        if self._scorer is None:
+            keys, labels, values = mean_weights(self.learners)
+            scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
+            weights = quantize(values, scale)
+            weights[np.abs(values) <= self._used_settings.smallest_weight] = 0
+            index, slots = pack_weights(keys, labels, weights, self.n_labels)
+            self._scorer = self._make_scorer(index, slots, scale)
+        return self._scorer
+
+    def margins(self, margin: float | list[float]) -> list[int]:
+        """The margin of each stage but the last, as integers."""
+        return scale_margins(margin, self.n_stages, self.scorer.scale)
+
+    def meta(self) -> dict[str, Any]:
+        return {"templates": self.templates.to_lines(), "scale": self.scorer.scale}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        scorer = self.scorer
+        return {
+            f"{self.name}_index": scorer.index,
+            f"{self.name}_slots": scorer.slots,
+        }
+
+    def load(
+        self, meta: Any, arrays: dict[str, np.ndarray], n_labels: int
+    ) -> "Classifier":
+        """A classifier with the weights of a file, if they can be used without harm."""
+        names = (f"{self.name}_index", f"{self.name}_slots")
+        if not isinstance(meta, dict) or not set(names) <= set(arrays):
+            raise ValueError(Errors.DS035.format(what=f"it lacks its {self.name}"))
+        scale = meta.get("scale")
+        if not isinstance(scale, float) or not 0 < scale < 1e9:
+            raise ValueError(Errors.DS035.format(what="its scale is malformed"))
+        self.templates.check_lines(meta.get("templates"))
+        index, slots = (arrays[name] for name in names)
+        check_weights(index, slots, n_labels)
+        loaded = Classifier.__new__(Classifier)
+        loaded.__dict__.update(self.__dict__)
+        loaded.n_labels = n_labels
+        loaded.learners = []
+        loaded._scorer = loaded._make_scorer(index, slots, scale)
+        return loaded
+
+    def _make_scorer(self, index: np.ndarray, slots: np.ndarray, scale: float) -> Any:
+        if self.is_small:
+            return SmallScorer(self.program, self.n_labels, index, slots, scale)
+        return RowScorer(self.program, self.n_labels, index, slots, scale)
+
+
+def mean_weights(
+    learners: Sequence[Learner],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean of the weights of some learners, see Learner.get_weights."""
+    parts = [learner.get_weights() for learner in learners]
+    if len(parts) == 1:
+        return parts[0]
+    ids = [keys.astype("uint64") << 32 | labels for keys, labels, _ in parts]
+    unique, inverse = np.unique(np.concatenate(ids), return_inverse=True)
+    values = np.concatenate([values for _, _, values in parts])
+    sums = np.bincount(inverse, weights=values, minlength=len(unique))
+    means = (sums / len(parts)).astype("float32")
+    return (
+        (unique >> 32).astype("uint32"),
+        (unique & 0xFFFFFFFF).astype("uint32"),
+        means,
+    )
+
+
+def scale_margins(
+    margin: float | list[float], n_stages: int, scale: float
+) -> list[int]:
+    """Margins as the integers that scores are compared with."""
+    values = margin if isinstance(margin, list | tuple) else [margin] * (n_stages - 1)
+    # Larger than any lead: never exit early.
+    return [
+        1 << 17 if value * scale > 1 << 16 else int(np.ceil(value * scale))
+        for value in values
+    ]

@@ -1,0 +1,58 @@
+from libcpp.vector cimport vector
+
+from ..bridge cimport ParseTokenC
+from ..core.program cimport LexemeRecC, Program
+from ..core.typedefs cimport atom_t, uint8_t, uint64_t
+from .arc_eager cimport SentenceC
+
+cdef enum:
+    MAX_PLACES = 32
+    MAX_SLOTS = 256
+
+
+cdef struct SlotC:
+    int place
+    int column
+
+
+cdef struct FeaturesC:
+    const SlotC* slots
+    const int* stage_ends    # the number of slots up to the end of each stage
+    int n_slots
+
+
+cdef class Features:
+    cdef readonly Program program
+    cdef vector[SlotC] _slots
+    cdef vector[int] _stage_ends
+    cdef FeaturesC c
+
+
+cdef class TagMap:
+    cdef readonly object keys
+    cdef readonly object values
+    cdef vector[uint64_t] places
+    cdef vector[uint8_t] found
+    cdef size_t mask
+
+    cdef int _find(self, uint64_t key) noexcept nogil
+    cdef int get(self, uint64_t tag, uint64_t lower) noexcept nogil
+
+
+cdef inline void read_slots(
+    const SentenceC* s, const FeaturesC* features, int first, int end, const int* places,
+    atom_t* values,
+) noexcept nogil:
+    cdef int i
+    for i in range(first, end):
+        values[i] = s.rows[places[features.slots[i].place] + features.slots[i].column]
+
+
+cdef void find_action_places(SentenceC* s, int* places) noexcept nogil
+cdef void find_label_places(
+    SentenceC* s, int head, int dependent, int* places
+) noexcept nogil
+cdef void find_boundary_places(SentenceC* s, int token, int start, int* places) noexcept nogil
+cdef void fill_token(
+    SentenceC* s, int i, const LexemeRecC* record, const ParseTokenC* token, TagMap tags
+) noexcept nogil

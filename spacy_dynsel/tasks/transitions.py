@@ -1,0 +1,484 @@
+"""Dependency parsing: all that a parser learns, uses and stores, apart from spaCy's
+contract."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_lowers, read_sent_starts
+from ..core.lexicon import Lexicon
+from ..errors import Errors
+from ..model_file import dump_model, load_model
+from ..settings import LearnerSettings
+from ..templates import Templates
+from ._parsing import ROOT, SPACE, ParseBatch, parse
+from ._transitions import TrainingBatch
+from .classifier import Classifier
+from .model import (
+    MIN_TOKENS_FOR_CUTOFF,
+    N_RESERVED,
+    TRAINING_LEXEMES,
+    check_lookup,
+    load_clusters,
+    lookup_arrays,
+    require,
+)
+from .parse_features import (
+    ACTION_PLACES,
+    ACTIONS,
+    BOUNDARY_PLACES,
+    LABEL_PLACES,
+    STATE_COLUMNS,
+    STATE_PLACE,
+    TOKEN_COLUMNS,
+    Features,
+    TagMap,
+    tag_keys,
+)
+
+__all__ = ["ROOT", "SPACE", "GoldParse", "ParseBatch", "ParsingModel"]
+
+TASK = "parsing"
+MAX_LABELS = (1 << 15) - 2
+# How often a word has to occur with a tag to have a part of speech of its own there.
+MIN_PAIRS = 5
+CLASS_MIN_COUNT = 10
+CLASS_MIN_SHARE = 0.1
+
+
+def _places(places: list[str]) -> dict[str, Sequence[str]]:
+    """Where each column may be read, for the places of a kind of decision."""
+    return {
+        **{column: places[1:] for column in (*LEXICAL_COLUMNS, *TOKEN_COLUMNS)},
+        **{column: [STATE_PLACE] for column in STATE_COLUMNS},
+    }
+
+
+PLACES = {
+    "actions": _places(ACTION_PLACES),
+    "labels": _places(LABEL_PLACES),
+    "boundaries": _places(BOUNDARY_PLACES),
+}
+
+
+class GoldParse(NamedTuple):
+    """A doc with what is known about its tree.
+
+    doc (Doc): The doc.
+    heads (array): For each token the index of its head, its own for a root, -1 where
+        it is not known.
+    labels (array): For each token the index of its label, -1 where it is not known.
+    sent_starts (array): For each token 1 if a sentence starts there, -1 if not, 0
+        where it is not known.
+    """
+
+    doc: Doc
+    heads: np.ndarray
+    labels: np.ndarray
+    sent_starts: np.ndarray
+
+
+class TaggedWords(NamedTuple):
+    """What training data say about the tags of a doc, as string IDs and numbers."""
+
+    lowers: np.ndarray
+    tags: np.ndarray
+    pos: np.ndarray
+
+
+class ParsingModel:
+    """A parser's templates, weights, and what it knows about words and tags.
+
+    actions (Templates), labels (Templates), boundaries (Templates): The templates for
+        transitions, for the labels of arcs, and for the boundaries of sentences.
+    settings (LearnerSettings): How to learn transitions and boundaries.
+    label_settings (LearnerSettings): How to learn labels.
+    seeds (int): The number of learners whose weights are averaged.
+    """
+
+    task = TASK
+
+    def __init__(
+        self,
+        actions: Templates,
+        labels: Templates,
+        boundaries: Templates,
+        settings: LearnerSettings,
+        label_settings: LearnerSettings,
+        *,
+        seeds: int = 1,
+    ) -> None:
+        if not 1 <= seeds <= 100:
+            raise ValueError(
+                Errors.DS022.format(
+                    name="seeds", value=seeds, range="between 1 and 100"
+                )
+            )
+        self.settings = settings
+        self.label_settings = label_settings
+        self.seeds = seeds
+        self.actions = Classifier(
+            "actions",
+            actions,
+            settings,
+            places=PLACES["actions"],
+            seeds=seeds,
+            is_small=True,
+        )
+        self.arcs = Classifier(
+            "labels", labels, label_settings, places=PLACES["labels"], seeds=seeds
+        )
+        self.boundaries = Classifier(
+            "boundaries",
+            boundaries,
+            settings,
+            places=PLACES["boundaries"],
+            is_small=True,
+        )
+        used = set().union(*(part.columns for part in self.parts))
+        self._lexical = sorted(used & set(LEXICAL_COLUMNS))
+        self._features = (
+            Features(self.actions.program, ACTION_PLACES, self._lexical),
+            Features(self.arcs.program, LABEL_PLACES, self._lexical),
+            Features(self.boundaries.program, BOUNDARY_PLACES, self._lexical),
+        )
+        self.max_lexemes = 1
+        self.labels: list[str] = []
+        # These are there once the model is initialized.
+        self._reader: Any = None
+        self._tags: Any = None
+        self._training_lexicon: Any = None
+        self._lexicon: Lexicon | None = None
+
+    @property
+    def parts(self) -> list[Classifier]:
+        return [self.actions, self.arcs, self.boundaries]
+
+    @property
+    def is_initialized(self) -> bool:
+        return self._reader is not None
+
+    @property
+    def n_stages(self) -> int:
+        return self.actions.n_stages
+
+    @property
+    def n_label_stages(self) -> int:
+        return self.arcs.n_stages
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The lexicon that predictions share; a full one is replaced."""
+        if (
+            self._lexicon is None
+            or self._lexicon.max_records != self.max_lexemes
+            or len(self._lexicon) >= self.max_lexemes
+        ):
+            self._lexicon = Lexicon(len(self._lexical), [], self.max_lexemes)
+        return self._lexicon
+
+    def initialize(
+        self,
+        labels: list[str],
+        vocab: Vocab,
+        get_examples: Callable[[], Iterable[TaggedWords]],
+        *,
+        lang: str,
+    ) -> None:
+        """Prepare for training.
+
+        labels (list[str]): The labels of arcs.
+        vocab (Vocab): Where clusters may be found.
+        get_examples: Gives what the training data say about words and tags.
+        lang (str): The language, for clusters.
+        """
+        self._check_labels(labels)
+        self.labels = list(labels)
+        classes, tag_map, n_tokens = self._read_tags(get_examples())
+        self._reader = LexemeReader(
+            self._lexical, *classes, *load_clusters(self._lexical, vocab, lang)
+        )
+        self._tags = tag_map
+        self._lexicon = None
+        self._training_lexicon = Lexicon(len(self._lexical), [], TRAINING_LEXEMES)
+        for part in self.parts:
+            settings = part.settings
+            if n_tokens < MIN_TOKENS_FOR_CUTOFF:
+                settings = settings.for_small_data()
+            part.start(self._count_outputs(part), settings)
+
+    def add_label(self, label: str) -> None:
+        """Add a label, at any time. What was learned stays as it is."""
+        labels = [*self.labels, label]
+        self._check_labels(labels)
+        self.labels = labels
+        self.arcs.resize(self._count_outputs(self.arcs))
+
+    def update(self, batch: list[GoldParse], *, drop: float) -> float:
+        """Learn from some docs. RETURNS (float): The loss."""
+        if self._training_lexicon is None:
+            self._training_lexicon = Lexicon(len(self._lexical), [], TRAINING_LEXEMES)
+        for part in self.parts:
+            part.resume()
+            part.changed()
+        starts = np.concatenate([gold.sent_starts == 1 for gold in batch])
+        training = self._training_batch(batch, starts.astype("uint8"))
+        settings = self.actions._used_settings
+        loss = 0.0
+        for actions, arcs in zip(
+            self.actions.learners, self.arcs.learners, strict=True
+        ):
+            loss += training.update(
+                *self._features[:2],
+                actions,
+                arcs,
+                drop,
+                settings.word_dropout,
+                settings.predicted_history,
+            ) / len(self.actions.learners)
+        loss += training.update_boundaries(
+            self._features[2],
+            self.boundaries.learners[0],
+            _boundary_gold(batch),
+            drop,
+            settings.word_dropout,
+        )
+        return float(loss)
+
+    def predict(
+        self,
+        docs: list[Doc],
+        margin: float | list[float],
+        label_margin: float | list[float],
+        n_threads: int,
+    ) -> ParseBatch:
+        """Predict the trees of docs."""
+        if not self.labels:
+            raise ValueError(Errors.DS042.format(name=TASK))
+        return parse(
+            docs,
+            self.lexicon,
+            self._reader,
+            self._tags,
+            self._features,
+            self.actions.scorer,
+            self.arcs.scorer,
+            self.boundaries.scorer,
+            (
+                self.actions.margins(margin),
+                self.arcs.margins(label_margin),
+                self.boundaries.margins(float("inf")),
+            ),
+            n_threads,
+        )
+
+    def predict_in_training(self, docs: list[Doc]) -> ParseBatch:
+        """Predict with the weights as they are, without compiling them first: for
+        docs that are annotated between two updates."""
+        raise NotImplementedError
+
+    def to_bytes(self) -> bytes:
+        """The model as a file."""
+        if self._reader is None:
+            return dump_model({"task": self.task, "labels": None}, {})
+        meta = {
+            "task": self.task,
+            "labels": self.labels,
+            "parts": {part.name: part.meta() for part in self.parts},
+        }
+        arrays = {
+            "class_keys": self._reader.class_keys,
+            "class_values": self._reader.class_values,
+            "cluster_keys": self._reader.cluster_keys,
+            "cluster_values": self._reader.cluster_values,
+            "tag_keys": self._tags.keys,
+            "tag_values": self._tags.values,
+        }
+        for part in self.parts:
+            arrays.update(part.arrays())
+        return dump_model(meta, arrays)
+
+    def from_bytes(self, data: bytes) -> None:
+        """Read a model. Nothing changes if the data is not good."""
+        meta, arrays = load_model(data)
+        if meta.get("task") != self.task:
+            raise ValueError(
+                Errors.DS037.format(found=meta.get("task"), expected=self.task)
+            )
+        if meta.get("labels", 0) is None:
+            # Saved before it was initialized.
+            self._reader = None
+            self.labels = []
+            return
+        labels: Any = meta.get("labels")
+        require(
+            isinstance(labels, list)
+            and len(labels) <= MAX_LABELS
+            and all(isinstance(label, str) for label in labels)
+            and len(set(labels)) == len(labels),
+            "its labels are malformed",
+        )
+        names = ("class", "cluster")
+        sections = {f"{name}_{kind}" for name in names for kind in ("keys", "values")}
+        require(
+            {*sections, "tag_keys", "tag_values"} <= set(arrays), "it lacks a section"
+        )
+        for name in names:
+            check_lookup(name, arrays[f"{name}_keys"], arrays[f"{name}_values"])
+        keys, values = arrays["tag_keys"], arrays["tag_values"]
+        require(
+            keys.dtype == "uint64"
+            and values.dtype == "uint8"
+            and len(keys) == len(values)
+            and bool((keys[1:] > keys[:-1]).all())
+            and int(keys.min(initial=1)) > 0,
+            "its table of tags is malformed",
+        )
+        parts = meta.get("parts")
+        require(isinstance(parts, dict), "it lacks its classifiers")
+        loaded = [
+            part.load(parts.get(part.name), arrays, self._count_outputs(part, labels))
+            for part in self.parts
+        ]
+        self.actions, self.arcs, self.boundaries = loaded
+        self.labels = labels
+        self._reader = LexemeReader(
+            self._lexical, *(arrays[f"{n}_{k}"] for n in names for k in ("keys", "values"))
+        )
+        self._tags = TagMap(keys, values)
+        self._training_lexicon = None
+        self._lexicon = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled weights only: caches start empty and training resumes from them.
+        templates = tuple(part.templates for part in self.parts)
+        settings = (self.settings, self.label_settings)
+        return (_restore, (*templates, *settings, self.seeds, self.to_bytes()))
+
+    def _count_outputs(self, part: Classifier, labels: list[str] | None = None) -> int:
+        if part.name == "actions":
+            return len(ACTIONS)
+        if part.name == "boundaries":
+            return 2
+        # A parser without labels still has to number them.
+        return max(1, len(self.labels if labels is None else labels))
+
+    def _check_labels(self, labels: list[str]) -> None:
+        if len(labels) > MAX_LABELS:
+            raise ValueError(
+                Errors.DS044.format(name=TASK, n_labels=len(labels), most=MAX_LABELS)
+            )
+
+    def _training_batch(
+        self, batch: list[GoldParse], starts: np.ndarray
+    ) -> TrainingBatch:
+        return TrainingBatch(
+            [gold.doc for gold in batch],
+            np.concatenate([gold.heads for gold in batch], dtype="int32"),
+            np.concatenate([gold.labels for gold in batch], dtype="int32"),
+            starts,
+            self._training_lexicon,
+            self._reader,
+            self._tags,
+        )
+
+    def _read_tags(
+        self, examples: Iterable[TaggedWords]
+    ) -> tuple[tuple[np.ndarray, np.ndarray], TagMap, int]:
+        """Learn which tags a word can have, and the parts of speech that go with tags.
+
+        RETURNS (tuple): The ambiguity classes, the parts of speech, and the number of
+            tokens.
+        """
+        words: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        by_tag: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        by_pair: defaultdict[tuple[int, int], Counter[int]] = defaultdict(Counter)
+        n_tokens = 0
+        for example in examples:
+            n_tokens += len(example.tags)
+            for lower, tag, pos in zip(
+                example.lowers.tolist(),
+                example.tags.tolist(),
+                example.pos.tolist(),
+                strict=True,
+            ):
+                if tag:
+                    words[lower][tag] += 1
+                    if pos:
+                        by_tag[tag][pos] += 1
+                        by_pair[tag, lower][pos] += 1
+        classes: dict[tuple[int, ...], int] = {}
+        by_word = {}
+        for lower, counts in sorted(words.items()):
+            total = counts.total()
+            if total >= CLASS_MIN_COUNT:
+                often = sorted(
+                    tag
+                    for tag, count in counts.items()
+                    if count >= CLASS_MIN_SHARE * total
+                )
+                by_word[lower] = classes.setdefault(
+                    tuple(often), len(classes) + N_RESERVED
+                )
+        table = {tag: _most_common(counts) for tag, counts in by_tag.items()}
+        pairs = [
+            (tag, lower, _most_common(counts))
+            for (tag, lower), counts in by_pair.items()
+            if counts.total() >= MIN_PAIRS and _most_common(counts) != table[tag]
+        ]
+        keys = tag_keys(
+            np.array([tag for tag, _, _ in pairs], dtype="uint64"),
+            np.array([lower for _, lower, _ in pairs], dtype="uint64"),
+        )
+        table.update(
+            zip(keys.tolist(), (pos for _, _, pos in pairs), strict=True)
+        )
+        ordered = sorted(table)
+        tag_map = TagMap(
+            np.array(ordered, dtype="uint64"),
+            np.array([table[key] for key in ordered], dtype="uint8"),
+        )
+        return lookup_arrays(by_word), tag_map, n_tokens
+
+
+def _most_common(counts: Counter[int]) -> int:
+    """The most common value, the smallest of several."""
+    return min(counts, key=lambda value: (-counts[value], value))
+
+
+def _boundary_gold(batch: list[GoldParse]) -> np.ndarray:
+    """Where sentences start, as far as it is known and to be learned. Docs of one
+    sentence stand in for the sentences of a document, laid end to end."""
+    parts = []
+    for gold in batch:
+        starts = np.where(gold.sent_starts == 0, -1, gold.sent_starts == 1)
+        if (starts[1:] == 1).any():
+            starts[:1] = -1
+        else:
+            starts[:1] = 1
+        parts.append(starts)
+    return np.concatenate(parts).astype("int8")
+
+
+def _restore(
+    actions: Templates,
+    labels: Templates,
+    boundaries: Templates,
+    settings: LearnerSettings,
+    label_settings: LearnerSettings,
+    seeds: int,
+    data: bytes,
+) -> ParsingModel:
+    model = ParsingModel(
+        actions, labels, boundaries, settings, label_settings, seeds=seeds
+    )
+    model.from_bytes(data)
+    return model
