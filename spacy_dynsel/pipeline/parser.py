@@ -206,19 +206,20 @@ class DynselParser(DynselComponent):
             names = self._find_labels(get_examples())
         else:
             names = self._read_labels(labels)
+        found = dict.fromkeys(self.cfg["labels"])
         for name in names:
-            # A label for lifted arcs asks for its plain form.
-            for label in (name.partition(DELIMITER)[0], name):
-                if self._check_arc_label(label) and label not in self.cfg["labels"]:
-                    self.cfg["labels"].append(label)
-        if not self.cfg["labels"]:
-            self.cfg["labels"].append(SPACE_LABEL)
+            if self._check_arc_label(name):
+                # A label for lifted arcs asks for its plain form.
+                found |= dict.fromkeys((name.partition(DELIMITER)[0], name))
+        found.pop(ROOT_LABEL, None)
+        all_labels = list(found) or [SPACE_LABEL]
         self.engine.initialize(
-            list(self.cfg["labels"]),
+            all_labels,
             self.vocab,
             lambda: (_read_words(example.reference) for example in get_examples()),
             lang=self.vocab.lang if nlp is None else nlp.lang,
         )
+        self.cfg["labels"] = all_labels
         self._sync_labels()
 
     def update(

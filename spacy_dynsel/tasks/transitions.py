@@ -285,9 +285,10 @@ class ParsingModel:
         docs that are annotated between two updates."""
         lengths = np.array([len(doc) for doc in docs], dtype="int64")
         offsets = np.cumsum(lengths) - lengths
+        unknown = [np.full(n, -1, dtype="int32") for n in lengths]
         golds = [
-            GoldParse(doc, unknown, unknown, read_sent_starts(doc))
-            for doc, unknown in zip(docs, _missing(lengths), strict=True)
+            GoldParse(doc, heads, heads, read_sent_starts(doc))
+            for doc, heads in zip(docs, unknown, strict=True)
         ]
         words = [_find_words(gold) for gold in golds]
         known = np.concatenate([starts for starts, _ in words])
@@ -498,10 +499,6 @@ def _boundary_gold(batch: list[GoldParse]) -> np.ndarray:
             starts[:1] = 1
         parts.append(starts)
     return np.concatenate(parts).astype("int8")
-
-
-def _missing(lengths: np.ndarray) -> list[np.ndarray]:
-    return [np.full(n, -1, dtype="int32") for n in lengths]
 
 
 def _find_words(gold: GoldParse) -> tuple[np.ndarray, np.ndarray]:
