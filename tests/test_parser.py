@@ -62,10 +62,24 @@ def train_parser(nlp, examples, n_updates=120, **config) -> DynselParser:
     return parser
 
 
+@pytest.fixture(scope="module")
+def shared():
+    nlp = spacy.blank("en")
+    train_parser(nlp, make_examples(nlp))
+    return nlp
+
+
 @pytest.fixture
-def parser(nlp):
+def learner(nlp):
     """A parser that knows the sentences above by heart, within its pipeline `nlp`."""
     return train_parser(nlp, make_examples(nlp))
+
+
+@pytest.fixture
+def parser(nlp, shared):
+    """The same, loaded."""
+    data = shared.get_pipe("dynsel_parser").to_bytes()
+    return nlp.add_pipe("dynsel_parser").from_bytes(data)
 
 
 def tree_of(doc):
@@ -103,10 +117,10 @@ def assert_well_formed(doc):
     ]
 
 
-def test_learns_by_heart(nlp, parser):
+def test_learns_by_heart(nlp, learner):
     assert nlp.update(make_examples(nlp), losses={}) == {"dynsel_parser": 0.0}
     for words, heads, deps in TRAIN_DATA:
-        doc = parser(make_doc(nlp, words))
+        doc = learner(make_doc(nlp, words))
         assert heads_of(doc) == heads
         assert deps_of(doc) == deps
         assert doc.has_annotation("DEP")
@@ -336,7 +350,7 @@ def test_error_handler(nlp, parser):
     assert seen == ["dynsel_parser"]
 
 
-def test_partial_annotation(nlp, parser):
+def test_partial_annotation(nlp, learner):
     """What is missing is not learned."""
     words, heads, _ = TRAIN_DATA[1]
     expected = trees_of(nlp)
@@ -584,13 +598,6 @@ def test_memory_zones(nlp, parser):
             assert trees_of(nlp) == expected
     assert all(label in nlp.vocab.strings for label in parser.labels)
     assert all(label in nlp.vocab.strings for label in parser.label_data)
-
-
-@pytest.fixture(scope="module")
-def shared():
-    nlp = spacy.blank("en")
-    train_parser(nlp, make_examples(nlp))
-    return nlp
 
 
 WORDS = [

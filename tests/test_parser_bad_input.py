@@ -13,16 +13,16 @@ from test_parser import (
     assert_well_formed,
     deps_of,
     heads_of,
+    learner,
     make_doc,
     make_examples,
+    parser,
+    shared,
     train_parser,
     tree_of,
 )
 
-
-@pytest.fixture
-def parser(nlp):
-    return train_parser(nlp, make_examples(nlp))
+__all__ = ["learner", "parser", "shared"]
 
 
 def from_heads(nlp, heads, deps=None):
@@ -83,15 +83,15 @@ def test_trees_that_are_not_right(nlp, parser, heads, starts):
         assert [heads_of(doc), deps_of(doc)] == tree
 
 
-def test_boundaries_that_contradict_gold(nlp, parser):
+def test_boundaries_that_contradict_gold(nlp, learner):
     """Training goes by the reference; predictions go by what is set."""
     words, heads, deps = TRAIN_DATA[1]
     starts = [True, False, True, False, False, False]
     example = Example(
         make_doc(nlp, words, sent_starts=starts), make_doc(nlp, words, heads, deps)
     )
-    assert parser.update([example])["dynsel_parser"] == 0
-    doc = parser(example.predicted.copy())
+    assert learner.update([example])["dynsel_parser"] == 0
+    doc = learner(example.predicted.copy())
     assert [sent.start for sent in doc.sents] == [0, 2]
     assert_well_formed(doc)
 
