@@ -154,7 +154,7 @@ class DynselParser(DynselComponent):
         docs = [docs] if isinstance(docs, Doc) else list(docs)
         labels = predictions.labels
         write_parses(docs, predictions.heads, labels, predictions.starts, self._deps)
-        lifted = np.isin(labels, self._lifted)
+        lifted = self._is_lifted[labels]
         if lifted.any():
             ends = predictions.ends.tolist()
             for doc, end in zip(docs, ends, strict=True):
@@ -293,9 +293,9 @@ class DynselParser(DynselComponent):
         )
         for label in self.labels:
             self._keep_string(label)
-        self._lifted = np.array(
-            [i for i, name in enumerate(names) if DELIMITER in name], dtype="uint16"
-        )
+        # By label, with room for those of roots and of white space.
+        self._is_lifted = np.zeros(1 << 16, dtype=bool)
+        self._is_lifted[: len(names)] = [DELIMITER in name for name in names]
         # What labels of gold data mean, by their string IDs as far as seen.
         self._index = {name: i for i, name in enumerate(names)}
         self._gold_labels: dict[int, int] = {0: MISSING}
