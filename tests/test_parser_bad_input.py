@@ -1,8 +1,12 @@
 """What users can feed to the parser: odd text and gold, settings, damaged files."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -94,6 +98,61 @@ def test_boundaries_that_contradict_gold(nlp, learner):
     doc = learner(example.predicted.copy())
     assert [sent.start for sent in doc.sents] == [0, 2]
     assert_well_formed(doc)
+
+
+@pytest.fixture(scope="module")
+def others():
+    """A pipeline that may learn whatever comes."""
+    nlp = spacy.blank("en")
+    train_parser(nlp, make_examples(nlp))
+    return nlp
+
+
+def cut(text, bounds):
+    """A text as words, some of which are white space."""
+    bounds = sorted({0, len(text), *(i for i in bounds if i < len(text))})
+    return [text[a:b] for a, b in pairwise(bounds)]
+
+
+@settings(deadline=None)
+@given(
+    st.text("ab\n", min_size=1, max_size=12),
+    st.lists(st.integers(1, 11)),
+    st.lists(st.integers(1, 11)),
+    st.data(),
+)
+def test_any_alignment(others, text, one, other, data):
+    """Words that differ, trees of all kinds, and heads that are missing."""
+    parser = others.get_pipe("dynsel_parser")
+    words = cut(text, one)
+    n = len(words)
+    # Each head is a root or stands earlier in a random order, so that there is no cycle.
+    order = data.draw(st.permutations(range(n)))
+    heads, deps = [0] * n, [""] * n
+    for place, token in enumerate(order):
+        head = order[data.draw(st.integers(0, place))]
+        heads[token] = head
+        deps[token] = data.draw(st.sampled_from(["", "nsubj", "dobj", "new"]))
+        if deps[token] == "":
+            heads[token] = data.draw(st.sampled_from([head, None]))
+    reference = Doc(
+        others.vocab, words=words, spaces=[False] * n, heads=heads, deps=deps
+    )
+    pieces = cut(text, other)
+    bare = Doc(others.vocab, words=pieces, spaces=[False] * len(pieces))
+    gold = parser._get_gold(Example(bare, reference))
+    for array in gold[1:]:
+        assert len(array) == len(bare)
+    assert ((gold.heads >= -1) & (gold.heads < len(bare))).all()
+    assert ((gold.labels >= -1) & (gold.labels < len(parser.label_data))).all()
+    if words == pieces:
+        known = [
+            head is not None and (dep or head != i)
+            for i, (head, dep) in enumerate(zip(heads, deps, strict=True))
+        ]
+        assert (gold.heads != -1).tolist() == [bool(k) for k in known]
+    parser.update([Example(bare, reference)])
+    assert_well_formed(parser(bare))
 
 
 @pytest.mark.parametrize("label", ["", "||", "a||", "||b", "a||b||c"])
@@ -190,7 +249,7 @@ def test_a_hundred_thousand_tokens(nlp, parser):
 
 
 def test_learning_a_very_long_sentence(nlp, parser):
-    """Linear time, whatever the tree."""
+    """No tree is too long."""
     n = 20_000
     words = ["London", "and"] * (n // 2)
     for heads in ([0] * n, [n - 1] * n):
