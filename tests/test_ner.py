@@ -515,6 +515,16 @@ def test_o_bias(nlp, ner):
     assert ner.o_bias == -30.0
 
 
+def test_o_bias_without_weights(nlp):
+    """A pipeline may have a recognizer, and its data no entities."""
+    ner = nlp.add_pipe("dynsel_ner")
+    nlp.initialize()
+    assert tune_o_bias(ner, [Example(nlp.make_doc("a b"), nlp.make_doc("a b"))]) == 0
+    for bias in (32.0, -32.0):
+        ner.o_bias = bias
+        assert not nlp("Some text").ents
+
+
 def test_tuning_o_bias(nlp, ner):
     ner.o_bias = 30.0
     examples = make_examples(nlp)

@@ -15,7 +15,13 @@ from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, read_sent_starts
 from ..core.checksum import checksum
 from ..core.gazetteer import N_CODES, Gazetteer
 from ..core.learner import Learner
-from ..core.scorer import MAX_LABELS, Scorer, pack_weights, unpack_weights
+from ..core.scorer import (
+    MAX_LABELS,
+    MAX_WEIGHT,
+    Scorer,
+    pack_weights,
+    unpack_weights,
+)
 from ..errors import Errors
 from ..gazetteers import ARRAYS, Gazetteers
 from ..settings import LearnerSettings
@@ -75,6 +81,7 @@ ROUND = 64
 # The atoms that need to know the other occurrences of a word.
 REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
 MAX_BIAS = 32.0
+MAX_SCORE = (1 << 15) - 1
 # How many models without a part of the data annotate that part for a second pass.
 N_FOLDS = 4
 # What a second pass looks at, in its first stage and at its end.
@@ -568,6 +575,9 @@ class EntityModel(LinearModel):
     def _make_scorer(
         self, index: np.ndarray, slots: np.ndarray, scale: float
     ) -> Scorer:
+        # Weights that are small, or none, are scaled up by far: no sum may overflow.
+        most = MAX_SCORE - MAX_WEIGHT * len(self.templates.templates)
+        bias = int(np.clip(np.rint(self._bias * scale), -most, most))
         return Scorer(
             self._program,
             self.n_outputs,
@@ -575,7 +585,7 @@ class EntityModel(LinearModel):
             slots,
             scale,
             self._cardinalities(),
-            {0: int(np.rint(self._bias * scale))},
+            {0: bias},
         )
 
     def _make_task(self, *, keep_entities: bool) -> Task:
