@@ -103,8 +103,13 @@ class DynselComponent(TrainablePipe):
 
     @n_threads.setter
     def n_threads(self, n_threads: int) -> None:
+        before = self.cfg["n_threads"]
         self.cfg["n_threads"] = n_threads
-        self._check_settings()
+        try:
+            self._check_settings()
+        except ValueError:
+            self.cfg["n_threads"] = before
+            raise
 
     def predict(self, docs: Iterable[Doc]) -> Any:
         """Predict the labels of docs, without changing them.
