@@ -3,12 +3,12 @@ run.
 
     python benchmarks/ner.py --direction rtl --two-passes --resources  # English tweets
     python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents --two-passes
-    python benchmarks/ner.py --corpus ner_en_wnut17 --direction rtl
+    python benchmarks/ner.py --corpus ner_en_wnut17 --skip-spacy
 
-The first is also measured on other kinds of English text. F1 is on the test split, gold words, sentence starts as the corpus has them; choices are
-made on the development split. Speeds are the best of several rounds, in which all
-candidates take turns. Corpora are found through DYNSEL_DATA; peers that are not
-installed are left out.
+The first is also measured on other kinds of English text. F1 is on gold words, with
+sentence starts as the corpus has them, a mean over the seeds; choices are made on the
+development split. Speeds are the best of several rounds, in which all candidates take
+turns. Corpora are found through DYNSEL_DATA; peers that are not installed are left out.
 """
 
 import argparse
