@@ -254,8 +254,7 @@ class EntityModel(LinearModel):
 
     @bias.setter
     def bias(self, bias: float) -> None:
-        # In both passes: the second one gets on better with entities that it does not
-        # want than without those it does.
+        # In both passes, which was better on development data than in the second alone.
         if self._second is not None:
             self._second.bias = bias
         if bias == self._bias:
@@ -368,8 +367,8 @@ class EntityModel(LinearModel):
 
     def _train_folds(self, examples: list[GoldEntities]) -> None:
         """Train the models that annotate docs for a second pass. They are finished
-        before it starts to learn: it has to see from the beginning what it will see in
-        the end, or it learns not to trust what it sees."""
+        before it starts to learn, so that what it sees is as good as it will be in the
+        end."""
         rng = np.random.default_rng(self._used_settings.seed)
         for _ in range(FOLD_EPOCHS):
             order = rng.permutation(len(examples)).tolist()
