@@ -17,6 +17,7 @@ def DynamicTagger(  # noqa: N802
     learner: LearnerSettings,
     class_min_count: int,
     class_min_share: float,
+    folds: int = 0,
 ) -> Model:
     """A linear tagger with early exit.
 
@@ -26,12 +27,17 @@ def DynamicTagger(  # noqa: N802
         an ambiguity class.
     class_min_share (float): The share of a word's occurrences that a tag needs to be
         part of its class.
+    folds (int): For components that read tags and are trained at the same time: the
+        number of taggers, each of which leaves out a part of the training data and
+        annotates just that part. What a tagger says about docs that it has learned
+        from is too good to learn from. Without any, training takes less time.
     """
     engine = TaggingModel(
         templates,
         learner,
         class_min_count=class_min_count,
         class_min_share=class_min_share,
+        folds=folds,
     )
     return wrap_engine("dynsel_tagger", engine)
 
