@@ -25,6 +25,7 @@ MOD_NAMES = [
     "spacy_dynsel.tasks.arc_eager",
     "spacy_dynsel.tasks.parse_features",
     "spacy_dynsel.tasks.ranking",
+    "spacy_dynsel.tasks.trees",
 ]
 
 DIRECTIVES = {

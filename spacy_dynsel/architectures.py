@@ -9,6 +9,7 @@ from .settings import LearnerSettings
 from .shim import wrap_engine
 from .tasks.bilou import EntityModel
 from .tasks.tagging import TaggingModel
+from .tasks.transitions import ParsingModel
 from .templates import Templates
 
 
@@ -73,3 +74,46 @@ def DynamicNER(  # noqa: N802
         two_passes=two_passes,
     )
     return wrap_engine("dynsel_ner", engine)
+
+
+def DynamicParser(  # noqa: N802
+    actions: Templates,
+    labels: Templates,
+    boundaries: Templates,
+    learner: LearnerSettings,
+    label_learner: LearnerSettings,
+    seeds: int,
+    branches: Templates | None = None,
+    trees: Templates | None = None,
+    folds: int = 0,
+) -> Model:
+    """A linear transition-based dependency parser with early exit.
+
+    actions (Templates): The templates for transitions, see spacy_dynsel.templates.v1.
+    labels (Templates): The templates for the labels of arcs.
+    boundaries (Templates): The templates for where sentences start.
+    learner (LearnerSettings): How to learn transitions and boundaries, see
+        spacy_dynsel.learner.v1. Its predicted_history says how often training goes on
+        from a wrong transition of the parser's own.
+    label_learner (LearnerSettings): How to learn labels.
+    seeds (int): How many learners to train at the same time, with different random
+        choices; their weights are averaged, so that only training takes longer.
+    branches (Templates), trees (Templates): What the reranker looks at when it has to
+        choose between two trees: the decision at which they part, and the tokens for
+        which they differ.
+    folds (int): How many parsers, each of which leaves out a part of the training
+        data, make the trees that the reranker learns from. 0 means: no reranker, and
+        training that takes a quarter of the time.
+    """
+    engine = ParsingModel(
+        actions,
+        labels,
+        boundaries,
+        learner,
+        label_learner,
+        seeds=seeds,
+        branches=branches,
+        trees=trees,
+        folds=folds,
+    )
+    return wrap_engine("dynsel_parser", engine)

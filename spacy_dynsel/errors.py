@@ -178,6 +178,20 @@ class Errors(metaclass=ErrorsWithCodes):
         "The gazetteers {names} differ from those that the model was trained with. "
         "Restore the files, or train anew with embed = true to keep them in the model."
     )
+    # Parsing
+    DS120 = (
+        "The training data for component '{name}' has a tree with a cycle, in the doc "
+        "that starts with '{start}'. Correct its heads or remove it."
+    )
+    DS121 = (
+        "'{label}' can't be a label of component '{name}': a label is not empty, and "
+        "'||' stands in it at most once, between the labels of an arc that was lifted "
+        "and of its former head."
+    )
+    DS122 = (
+        "The labels given to component '{name}' can't be read: {labels!r}. Give a list "
+        "of dependency labels, or what 'spacy init labels' writes."
+    )
     # Build and environment
     # Parsing
     DS120 = (

@@ -7,6 +7,7 @@ from spacy.language import Language
 from thinc.api import Config, Model
 
 from .pipeline.ner import DynselNER
+from .pipeline.parser import DynselParser
 from .pipeline.tagger import DynselTagger
 
 DEFAULT_TAGGER_MODEL = Config().from_str(
@@ -134,5 +135,101 @@ def make_ner(
         n_threads=n_threads,
         cache_size=cache_size,
         incorrect_spans_key=incorrect_spans_key,
+        scorer=scorer,
+    )
+
+
+DEFAULT_PARSER_MODEL = Config().from_str(
+    """
+    [model]
+    @architectures = "spacy_dynsel.DynamicParser.v1"
+    seeds = 1
+    folds = 3
+
+    [model.actions]
+    @misc = "spacy_dynsel.templates.v1"
+    default = "parser_actions"
+
+    [model.labels]
+    @misc = "spacy_dynsel.templates.v1"
+    default = "parser_labels"
+
+    [model.boundaries]
+    @misc = "spacy_dynsel.templates.v1"
+    default = "parser_boundaries"
+
+    [model.branches]
+    @misc = "spacy_dynsel.templates.v1"
+    default = "parser_branches"
+
+    [model.trees]
+    @misc = "spacy_dynsel.templates.v1"
+    default = "parser_trees"
+
+    [model.learner]
+    @misc = "spacy_dynsel.learner.v1"
+    margin = 8.0
+    delta = 0.3
+    prune = 2.0
+    predicted_history = 0.9
+    word_dropout = 0.05
+
+    [model.label_learner]
+    @misc = "spacy_dynsel.learner.v1"
+    margin = 6.0
+    delta = 0.3
+    prune = 2.0
+    """
+)["model"]
+
+
+@Language.factory(  # type: ignore[untyped-decorator]
+    "dynsel_parser",
+    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+    default_config={
+        "model": DEFAULT_PARSER_MODEL,
+        "margin": 6.0,
+        "label_margin": 5.0,
+        "branches": 8,
+        "branch_lead": 3.0,
+        "n_threads": 1,
+        "cache_size": 50_000,
+        "min_label_freq": 10,
+        "scorer": {"@scorers": "spacy.parser_scorer.v1"},
+    },
+    default_score_weights={
+        "dep_uas": 0.5,
+        "dep_las": 0.5,
+        "dep_las_per_type": None,
+        "sents_p": None,
+        "sents_r": None,
+        "sents_f": 0.0,
+        "dynsel_templates": None,
+    },
+)
+def make_parser(
+    nlp: Language,
+    name: str,
+    model: Model,
+    margin: float | list[float],
+    label_margin: float | list[float],
+    branches: int,
+    branch_lead: float,
+    n_threads: int,
+    cache_size: int,
+    min_label_freq: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> DynselParser:
+    return DynselParser(
+        nlp.vocab,
+        model,
+        name,
+        margin=margin,
+        label_margin=label_margin,
+        branches=branches,
+        branch_lead=branch_lead,
+        n_threads=n_threads,
+        cache_size=cache_size,
+        min_label_freq=min_label_freq,
         scorer=scorer,
     )

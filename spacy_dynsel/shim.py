@@ -6,12 +6,15 @@ from thinc.api import Model
 from thinc.shims.shim import Shim
 
 from .tasks.model import LinearModel
+from .tasks.transitions import ParsingModel
+
+Engine = LinearModel | ParsingModel
 
 
 class EngineShim(Shim):
     """Keeps an engine, which holds the weights and trains itself, within a Model."""
 
-    def __init__(self, engine: LinearModel) -> None:
+    def __init__(self, engine: Engine) -> None:
         super().__init__(None)
         self.engine = engine
 
@@ -19,7 +22,7 @@ class EngineShim(Shim):
         return self.predict(docs), _no_backprop
 
     def predict(self, docs: Any) -> Any:
-        return self.engine.predict(list(docs), float("inf"), 1)
+        return self.engine.predict_without_exit(list(docs))
 
     def begin_update(self, docs: Any) -> Any:
         return self.predict(docs), _no_backprop
@@ -46,7 +49,7 @@ def _forward(model: Model, docs: Any, is_train: bool) -> Any:
     return model.shims[0](docs, is_train)
 
 
-def wrap_engine(name: str, engine: LinearModel) -> Model:
+def wrap_engine(name: str, engine: Engine) -> Model:
     """Make a thinc Model of an engine. Its dimension nO is set on initialization."""
     return Model(
         name,

@@ -99,3 +99,59 @@ def test_learns_entities(corpora):
     ner.margin = float("inf")
     assert score > nlp.evaluate(dev)["ents_f"] - 0.005
     assert len(ner.engine.to_bytes()) < 4_000_000
+
+
+def read_trees(nlp, path, n_sentences):
+    """Examples with gold words, tags and sentences."""
+    examples, rows = [], []
+    with path.open(encoding="utf8") as lines:
+        for line in lines:
+            fields = line.rstrip("\n").split("\t")
+            if fields[0].isdigit():
+                rows.append(fields)
+            elif rows and not line.strip():
+                words = [row[1] for row in rows]
+                heads = [int(row[6]) - 1 for row in rows]
+                gold = Doc(
+                    nlp.vocab,
+                    words=words,
+                    tags=[row[4] for row in rows],
+                    pos=[row[3] for row in rows],
+                    heads=[i if head < 0 else head for i, head in enumerate(heads)],
+                    deps=["ROOT" if row[6] == "0" else row[7] for row in rows],
+                )
+                bare = Doc(
+                    nlp.vocab,
+                    words=words,
+                    tags=[row[4] for row in rows],
+                    sent_starts=[i == 0 for i in range(len(words))],
+                )
+                examples.append(Example(bare, gold))
+                rows = []
+            if len(examples) == n_sentences:
+                break
+    return examples
+
+
+def test_learns_trees(corpora):
+    folder = corpora / "ud_en_ewt"
+    if not folder.is_dir():
+        pytest.skip("ud_en_ewt is not in DYNSEL_DATA")
+    nlp = spacy.blank("en")
+    parser = nlp.add_pipe("dynsel_parser", config={"min_label_freq": 3})
+    train = read_trees(nlp, folder / "train.conllu", 2000)
+    dev = read_trees(nlp, folder / "dev.conllu", 300)
+    nlp.initialize(lambda: train)
+    assert any("||" in label for label in parser.label_data)
+    rng = random.Random(0)
+    for _ in range(3):
+        rng.shuffle(train)
+        for start in range(0, len(train), 100):
+            parser.update(train[start : start + 100], drop=0.1)
+    scores = nlp.evaluate(dev)
+    assert scores["dep_uas"] > 0.80
+    assert scores["dep_las"] > 0.75
+    assert scores["sents_f"] == 1.0
+    parser.margin = parser.label_margin = float("inf")
+    assert scores["dep_las"] > nlp.evaluate(dev)["dep_las"] - 0.005
+    assert len(parser.engine.to_bytes()) < 10_000_000

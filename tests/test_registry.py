@@ -13,6 +13,8 @@ def test_public_names():
     assert {(entry.group, entry.name) for entry in ENTRY_POINTS} == {
         ("spacy_factories", "dynsel_tagger"),
         ("spacy_factories", "dynsel_ner"),
+        ("spacy_factories", "dynsel_parser"),
+        ("spacy_architectures", "spacy_dynsel.DynamicParser.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicNER.v1"),
         ("spacy_callbacks", "spacy_dynsel.tune_o_bias.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicTagger.v1"),
@@ -38,7 +40,7 @@ def test_component_needs_no_import():
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
-@pytest.mark.parametrize("task", ["tagger", "ner"])
+@pytest.mark.parametrize("task", ["tagger", "ner", "parser"])
 def test_factory_metadata(task):
     nlp = spacy.blank("en")
     nlp.add_pipe(f"dynsel_{task}")

@@ -1,10 +1,11 @@
-from ..templates import Templates
+from ..templates import Atom, Templates
 
 class Program:
     templates: Templates
     lexical: list[str]
     dynamic: list[str]
     places: list[str]
+    slots: list[Atom] | None
 
     def __init__(
         self,
@@ -12,4 +13,5 @@ class Program:
         lexical: list[str],
         dynamic: list[str],
         places: list[str],
+        slots: list[Atom] | None = None,
     ) -> None: ...

@@ -34,7 +34,7 @@ class RecentDocs:
         self._docs = weakref.WeakSet(docs)
 
     def holds(self, docs: list[Doc]) -> bool:
-        return bool(self._docs) and all(doc in self._docs for doc in docs)
+        return bool(docs) and all(doc in self._docs for doc in docs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (RecentDocs, ())
@@ -90,19 +90,11 @@ class DynselComponent(TrainablePipe):
     @property
     def margin(self) -> float | list[float]:
         """The lead at which a decision is made. Can be set at any time."""
-        margins = self.cfg["margin"]
-        if isinstance(margins, list):
-            return [float(margin) for margin in margins]
-        return float(margins)
+        return self._get_margin("margin")
 
     @margin.setter
     def margin(self, margin: float | list[float]) -> None:
-        check_margins(margin, self.engine.n_stages - 1)
-        # JSON has no infinity.
-        if isinstance(margin, list | tuple):
-            self.cfg["margin"] = ["inf" if math.isinf(m) else float(m) for m in margin]
-        else:
-            self.cfg["margin"] = "inf" if math.isinf(margin) else float(margin)
+        self._set_margin("margin", margin, self.engine.n_stages)
 
     @property
     def n_threads(self) -> int:
@@ -120,11 +112,13 @@ class DynselComponent(TrainablePipe):
         docs (Iterable[Doc]): The docs.
         RETURNS: For each doc an array of labels, see set_annotations.
         """
+        if isinstance(docs, Doc):
+            docs = [docs]
         docs = docs if isinstance(docs, list) else list(docs)
         engine = self._require_engine()
         if self._just_updated.holds(docs):
             return engine.predict_in_training(docs)
-        return engine.predict(docs, self.margin, self.cfg["n_threads"])
+        return self._predict(docs)
 
     def statistics(self, docs: Iterable[Doc]) -> dict[str, Any]:
         """Say how many templates some docs need.
@@ -208,6 +202,26 @@ class DynselComponent(TrainablePipe):
         )
         self._check_settings()
         return self
+
+    def _predict(self, docs: list[Doc]) -> Any:
+        """Predict with the compiled weights, as the settings say."""
+        return self.engine.predict(docs, self.margin, self.cfg["n_threads"])
+
+    def _get_margin(self, name: str) -> float | list[float]:
+        margins = self.cfg[name]
+        if isinstance(margins, list):
+            return [float(margin) for margin in margins]
+        return float(margins)
+
+    def _set_margin(
+        self, name: str, margin: float | list[float], n_stages: int
+    ) -> None:
+        check_margins(margin, n_stages - 1)
+        # JSON has no infinity.
+        if isinstance(margin, list | tuple):
+            self.cfg[name] = ["inf" if math.isinf(m) else float(m) for m in margin]
+        else:
+            self.cfg[name] = "inf" if math.isinf(margin) else float(margin)
 
     def _load_engine(self, data: bytes) -> None:
         self.engine.from_bytes(data)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.learner import Learner
 from ..core.program import Program
+from ..core.rows import RowScorer
 from ..core.scorer import (
     MAX_WEIGHT,
     check_weights,
@@ -15,7 +16,6 @@ from ..core.scorer import (
     quantize,
     unpack_weights,
 )
-from ..core.rows import RowScorer
 from ..core.small import SmallScorer
 from ..errors import Errors
 from ..settings import LearnerSettings
@@ -70,6 +70,11 @@ class Classifier:
     @property
     def n_stages(self) -> int:
         return len(self.templates.checkpoints)
+
+    def mean_templates(self, stage_counts: np.ndarray) -> float:
+        """The mean number of templates of some decisions."""
+        ends = np.asarray(self.templates.checkpoints)
+        return float(stage_counts @ ends / max(1, stage_counts.sum()))
 
     def start(self, n_labels: int, settings: LearnerSettings) -> None:
         """Start to learn, from nothing."""

@@ -151,6 +151,10 @@ class LinearModel(ABC):
     ) -> Any:
         """Predict the labels of docs."""
 
+    def predict_without_exit(self, docs: list[Doc]) -> Any:
+        """Predict the labels of docs by all templates."""
+        return self.predict(docs, float("inf"), 1)
+
     @abstractmethod
     def predict_in_training(self, docs: list[Doc]) -> Any:
         """Predict with the weights as they are, without compiling them first: for

@@ -10,7 +10,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_lowers, read_sent_starts
+from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_sent_starts
 from ..core.lexicon import Lexicon
 from ..errors import Errors
 from ..model_file import dump_model, load_model
@@ -42,7 +42,7 @@ from .parse_features import (
     tag_keys,
 )
 
-__all__ = ["ROOT", "SPACE", "GoldParse", "ParseBatch", "ParsingModel"]
+__all__ = ["ROOT", "SPACE", "GoldParse", "ParseBatch", "ParsingModel", "TaggedWords"]
 
 TASK = "parsing"
 MAX_LABELS = (1 << 15) - 2
@@ -356,7 +356,41 @@ class ParsingModel:
     def predict_in_training(self, docs: list[Doc]) -> ParseBatch:
         """Predict with the weights as they are, without compiling them first: for
         docs that are annotated between two updates."""
-        raise NotImplementedError
+        lengths = np.array([len(doc) for doc in docs], dtype="int64")
+        offsets = np.cumsum(lengths) - lengths
+        unknown = [np.full(n, -1, dtype="int32") for n in lengths]
+        golds = [
+            GoldParse(doc, heads, heads, read_sent_starts(doc))
+            for doc, heads in zip(docs, unknown, strict=True)
+        ]
+        words = [_find_words(gold) for gold in golds]
+        known = np.concatenate([starts for starts, _ in words])
+        undivided = self._training_batch(golds, np.zeros(len(known), "uint8"))
+        starts = undivided.guess_boundaries(
+            self._features[2], self.boundaries.learners[0], known
+        )
+        # A doc starts with its first token, white space or not.
+        starts[
+            [o + a[0] for o, (_, a) in zip(offsets, words, strict=True) if len(a)]
+        ] = 0
+        starts[offsets[lengths > 0]] = 1
+        heads, labels = self._training_batch(golds, starts).guess(
+            *self._features[:2], self.actions.learners[0], self.arcs.learners[0]
+        )
+        own = np.concatenate([np.arange(n, dtype="int32") for n in lengths])
+        anchors = np.concatenate([anchors for _, anchors in words])
+        is_root = heads == -1
+        heads -= np.repeat(offsets, lengths).astype("int32")
+        heads[is_root] = anchors[is_root]
+        labels[is_root] = np.where(anchors == own, ROOT, SPACE)[is_root]
+        counts = [np.zeros(part.n_stages, "uint64") for part in self.parts[:2]]
+        return ParseBatch(
+            heads, labels.astype("uint16"), starts, np.cumsum(lengths), *counts
+        )
+
+    def predict_without_exit(self, docs: list[Doc]) -> ParseBatch:
+        """Predict the trees of docs by all templates."""
+        return self.predict(docs, float("inf"), float("inf"), 1)
 
     def to_bytes(self) -> bytes:
         """The model as a file."""
@@ -418,7 +452,7 @@ class ParsingModel:
             and int(keys.min(initial=1)) > 0,
             "its table of tags is malformed",
         )
-        parts = meta.get("parts")
+        parts: Any = meta.get("parts")
         require(isinstance(parts, dict), "it lacks its classifiers")
         loaded = [
             part.load(parts.get(part.name), arrays, self._count_outputs(part, labels))
@@ -433,7 +467,8 @@ class ParsingModel:
         self.reranker = reranker
         self.labels = labels
         self._reader = LexemeReader(
-            self._lexical, *(arrays[f"{n}_{k}"] for n in names for k in ("keys", "values"))
+            self._lexical,
+            *(arrays[f"{n}_{k}"] for n in names for k in ("keys", "values")),
         )
         self._tags = TagMap(keys, values)
         self._training_lexicon = None
@@ -527,9 +562,7 @@ class ParsingModel:
             np.array([tag for tag, _, _ in pairs], dtype="uint64"),
             np.array([lower for _, lower, _ in pairs], dtype="uint64"),
         )
-        table.update(
-            zip(keys.tolist(), (pos for _, _, pos in pairs), strict=True)
-        )
+        table.update(zip(keys.tolist(), (pos for _, _, pos in pairs), strict=True))
         ordered = sorted(table)
         tag_map = TagMap(
             np.array(ordered, dtype="uint64"),
@@ -560,6 +593,31 @@ def _boundary_gold(batch: list[GoldParse]) -> np.ndarray:
             starts[:1] = 1
         parts.append(starts)
     return np.concatenate(parts).astype("int8")
+
+
+def _find_words(gold: GoldParse) -> tuple[np.ndarray, np.ndarray]:
+    """Words and white space.
+
+    RETURNS (tuple): For words what is known about sentence starts, 0 for white space,
+        where a start is as good as one at the next word; and for each token itself if
+        it is a word, else the word that it hangs on.
+    """
+    is_space = gold.doc.to_array(["IS_SPACE"]).reshape(-1).astype(bool)
+    known = np.where(is_space, 0, gold.sent_starts).astype("int32")
+    anchors = np.arange(len(is_space), dtype="int32")
+    words = np.flatnonzero(~is_space)
+    last = words[0] if len(words) else 0
+    starts = True
+    for i in range(len(is_space)):
+        starts |= gold.sent_starts[i] == 1
+        if is_space[i]:
+            anchors[i] = last
+        else:
+            last = i
+            if starts:
+                known[i] = 1
+            starts = False
+    return known, anchors
 
 
 def _restore(

@@ -1,0 +1,437 @@
+"""The dependency parser as a pipeline component: spaCy's contract, no arithmetic."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from spacy import util
+from spacy.language import Language
+from spacy.pipeline._parser_internals.nonproj import (
+    DELIMITER,
+    deprojectivize,
+    projectivize,
+)
+from spacy.pipeline.dep_parser import parser_score
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Model, Optimizer
+
+from ..bridge import (
+    have_same_tokens,
+    read_lowers,
+    read_parse,
+    read_pos,
+    read_sent_starts,
+    read_tags,
+    write_parses,
+)
+from ..errors import Errors
+from ..tasks.transitions import GoldParse, ParseBatch, TaggedWords
+from ..tasks.trees import classify_tree
+from .component import DynselComponent, RecentDocs
+
+ROOT_LABEL = "ROOT"
+# The label of white space.
+SPACE_LABEL = "dep"
+MISSING = -1
+MAX_BRANCHES = 1000
+MAX_LEAD = 1e6
+
+
+class DynselParser(DynselComponent):
+    """Parses sentences, and finds them where they are not set, by linear models that
+    read, for each decision, only as many feature templates as they need. A
+    replacement for spaCy's DependencyParser.
+
+    The parser reads token.tag where it is set. Each sentence gets one tree, whose root
+    has the label "ROOT"; white space hangs on the word before it with the label "dep".
+    Trees that are not projective are learned with labels that say from where an arc
+    was lifted, and restored by these.
+
+    vocab (Vocab): The shared vocabulary.
+    model (Model): The model, see spacy_dynsel.DynamicParser.v1.
+    name (str): The name of the component.
+    margin (float or list[float]): The lead over the second-best transition at which a
+        decision is made: for all stages, or for each but the last. Infinity means
+        that all templates are always used.
+    label_margin (float or list[float]): The same for the labels of arcs.
+    branches (int): At how many of the least certain decisions of a sentence to try the
+        second-best transition as well; 0 means that the first parse is taken.
+    branch_lead (float): The lead below which a decision counts as uncertain.
+    n_threads (int): How many threads to use for a batch of docs.
+    cache_size (int): The number of lexemes for which to keep what was worked out.
+    min_label_freq (int): How often a label for a lifted arc has to occur in the
+        training data; those that are rarer lose what they say about lifting.
+    scorer (Callable): The scoring method.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "dynsel_parser",
+        *,
+        margin: float | list[float] = 6.0,
+        label_margin: float | list[float] = 5.0,
+        branches: int = 8,
+        branch_lead: float = 3.0,
+        n_threads: int = 1,
+        cache_size: int = 50_000,
+        min_label_freq: int = 10,
+        scorer: Callable[..., dict[str, Any]] | None = parser_score,
+    ) -> None:
+        super().__init__(
+            vocab,
+            model,
+            name,
+            margin=margin,
+            n_threads=n_threads,
+            cache_size=cache_size,
+            scorer=scorer,
+            branch_lead=branch_lead,
+            branches=branches,
+            label_margin=label_margin,
+            min_label_freq=min_label_freq,
+        )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What token.dep_ can be, sorted."""
+        names = self.cfg["labels"]
+        if not names:
+            return ()
+        plain = {name.partition(DELIMITER)[0] for name in names}
+        return tuple(sorted({*plain, ROOT_LABEL, SPACE_LABEL}))
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """The labels in the form that initialize takes: those of lifted arcs are
+        there, and "ROOT" is not."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_margin(self) -> float | list[float]:
+        """The lead at which the label of an arc is decided. Can be set at any time."""
+        return self._get_margin("label_margin")
+
+    @label_margin.setter
+    def label_margin(self, margin: float | list[float]) -> None:
+        self._set_margin("label_margin", margin, self.engine.n_label_stages)
+
+    @property
+    def branches(self) -> int:
+        """At how many uncertain decisions to try the second-best transition. Can be set
+        at any time."""
+        return self.cfg["branches"]
+
+    @branches.setter
+    def branches(self, branches: int) -> None:
+        self._set_checked("branches", branches)
+
+    @property
+    def branch_lead(self) -> float:
+        """The lead below which a decision is uncertain. Can be set at any time."""
+        return self.cfg["branch_lead"]
+
+    @branch_lead.setter
+    def branch_lead(self, lead: float) -> None:
+        self._set_checked("branch_lead", lead)
+
+    @property
+    def is_resizable(self) -> bool:
+        """Labels can be added at any time."""
+        return True
+
+    def set_annotations(self, docs: Iterable[Doc], predictions: ParseBatch) -> None:
+        """Set the heads, the labels and the sentences of docs.
+
+        docs (Iterable[Doc]): The docs.
+        predictions (ParseBatch): What predict returned.
+        """
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        labels = predictions.labels
+        write_parses(docs, predictions.heads, labels, predictions.starts, self._deps)
+        lifted = self._is_lifted[labels]
+        if lifted.any():
+            ends = predictions.ends.tolist()
+            for doc, end in zip(docs, ends, strict=True):
+                if lifted[end - len(doc) : end].any():
+                    deprojectivize(doc)
+
+    def statistics(self, docs: Iterable[Doc]) -> dict[str, Any]:
+        """Say how many templates some docs need.
+
+        docs (Iterable[Doc]): The docs, which are not changed.
+        RETURNS (dict): The number of tokens; for transitions, their number (decisions),
+            the mean number of templates (templates) and the share that is decided at
+            each stage (stages); for labels the same (label_decisions, label_templates
+            and label_stages).
+        """
+        docs = list(docs)
+        self._require_engine()
+        batch = self._predict(docs)
+        result: dict[str, Any] = {"tokens": sum(map(len, docs))}
+        for prefix, part, counts in (
+            ("", self.engine.actions, batch.action_counts),
+            ("label_", self.engine.arcs, batch.label_counts),
+        ):
+            n_decisions = int(counts.sum())
+            result[f"{prefix}decisions"] = n_decisions
+            result[f"{prefix}templates"] = part.mean_templates(counts)
+            result[f"{prefix}stages"] = [
+                float(count) / max(1, n_decisions) for count in counts
+            ]
+        return result
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: list[str] | dict[str, dict[str, int]] | None = None,
+    ) -> None:
+        """Prepare for training: find the labels, and the tags of words.
+
+        get_examples (Callable): Gives the training data.
+        nlp (Language): The pipeline.
+        labels (list[str]): The labels; if missing, those of the data are used. What
+            `spacy init labels` writes for spaCy's own component will do as well.
+        """
+        validate_get_examples(get_examples, "DynselParser.initialize")
+        util.check_lexeme_norms(self.vocab, "parser")
+        if labels is None:
+            names = self._find_labels(get_examples())
+        else:
+            names = self._read_labels(labels)
+        found = dict.fromkeys(self.cfg["labels"])
+        for name in names:
+            if self._check_arc_label(name):
+                # A label for lifted arcs asks for its plain form.
+                found |= dict.fromkeys((name.partition(DELIMITER)[0], name))
+        found.pop(ROOT_LABEL, None)
+        all_labels = list(found) or [SPACE_LABEL]
+        self.engine.initialize(
+            all_labels,
+            self.vocab,
+            lambda: (_read_words(example.reference) for example in get_examples()),
+            lang=self.vocab.lang if nlp is None else nlp.lang,
+        )
+        self.cfg["labels"] = all_labels
+        self._sync_labels()
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from examples. The weights change at once: the learner is online and
+        has its own step sizes, so that the optimizer is not used.
+
+        Heads, labels and sentence starts that are missing are not learned, and neither
+        are labels that are not known from initialize. Sentences are those of the
+        reference, whatever the predicted doc says; arcs that leave them count as
+        missing.
+
+        examples (Iterable[Example]): The examples.
+        drop (float): The probability with which each template is left out.
+        sgd (Optimizer): Not used.
+        losses (dict): Where to add the loss.
+        RETURNS (dict): The losses.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "DynselParser.update")
+        engine = self._require_engine()
+        golds = [self._get_gold(example) for example in examples]
+        self._just_updated = RecentDocs(gold.doc for gold in golds)
+        golds = [
+            gold
+            for gold in golds
+            if (gold.heads != MISSING).any() or gold.sent_starts[1:].any()
+        ]
+        if golds:
+            losses[self.name] += engine.update(golds, drop=drop)
+        return losses
+
+    def add_label(self, label: str) -> int:
+        """Add a label, at any time. "ROOT" is always there.
+
+        RETURNS (int): 1, or 0 if the label is there already.
+        """
+        if not self._check_arc_label(label) or label in self.cfg["labels"]:
+            return 0
+        if self.engine.is_initialized:
+            self.engine.add_label(label)
+        self.cfg["labels"].append(label)
+        self._sync_labels()
+        return 1
+
+    def _predict(self, docs: list[Doc]) -> ParseBatch:
+        settings = {
+            name: self.cfg[name]
+            for name in ("branches", "branch_lead")
+            if self.cfg["branches"]
+        }
+        return self.engine.predict(
+            docs, self.margin, self.label_margin, self.cfg["n_threads"], **settings
+        )
+
+    def _sync_labels(self) -> None:
+        super()._sync_labels()
+        names = self.cfg["labels"]
+        # The string IDs of the labels, see write_parses.
+        self._deps = np.array(
+            [self._keep_string(name) for name in (*names, SPACE_LABEL, ROOT_LABEL)],
+            dtype="uint64",
+        )
+        for label in self.labels:
+            self._keep_string(label)
+        # By label, with room for those of roots and of white space.
+        self._is_lifted = np.zeros(1 << 16, dtype=bool)
+        self._is_lifted[: len(names)] = [DELIMITER in name for name in names]
+        # What labels of gold data mean, by their string IDs as far as seen.
+        self._index = {name: i for i, name in enumerate(names)}
+        self._gold_labels: dict[int, int] = {0: MISSING}
+        if self.engine.is_initialized:
+            self.model.set_dim("nO", self.engine.n_outputs, force=True)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self.label_margin = self.label_margin
+        for name in ("branches", "branch_lead", "min_label_freq"):
+            self._check_setting(name, self.cfg[name])
+
+    def _set_checked(self, name: str, value: float) -> None:
+        self._check_setting(name, value)
+        self.cfg[name] = value
+
+    def _check_setting(self, name: str, value: Any) -> None:
+        kinds, low, high = {
+            "branches": (int, 0, MAX_BRANCHES),
+            "branch_lead": (int | float, 0, MAX_LEAD),
+            "min_label_freq": (int, 0, math.inf),
+        }[name]
+        if (
+            not isinstance(value, kinds)
+            or isinstance(value, bool)
+            or not low <= value <= high
+        ):
+            raise ValueError(
+                Errors.DS022.format(
+                    name=name, value=value, range=f"between {low} and {high}"
+                )
+            )
+
+    def _check_arc_label(self, label: Any) -> bool:
+        """RETURNS (bool): False for the label of roots, which needs no place."""
+        self._check_label(label)
+        plain, delimiter, head = label.partition(DELIMITER)
+        if not plain or DELIMITER in head or (delimiter and not head):
+            raise ValueError(Errors.DS121.format(name=self.name, label=label))
+        return label != ROOT_LABEL
+
+    def _read_labels(self, labels: Any) -> list[str]:
+        """The labels that are given as a list or by the actions of spaCy's own
+        component."""
+        if isinstance(labels, dict) and all(
+            isinstance(value, dict) for value in labels.values()
+        ):
+            return sorted({name for names in labels.values() for name in names if name})
+        if isinstance(labels, str | dict):
+            raise ValueError(Errors.DS122.format(name=self.name, labels=labels))
+        return list(labels)
+
+    def _find_labels(self, examples: Iterable[Example]) -> list[str]:
+        """The labels of arcs in the data, without those of lifted arcs that are rare."""
+        counts: Counter[str] = Counter()
+        for example in examples:
+            heads, deps = self._read_tree(example.reference)
+            counts.update(
+                dep
+                for i, (head, dep) in enumerate(zip(heads, deps, strict=True))
+                if dep and head not in (MISSING, i) and dep.count(DELIMITER) <= 1
+            )
+        for label, count in list(counts.items()):
+            if DELIMITER in label and count < self.cfg["min_label_freq"]:
+                counts[label.partition(DELIMITER)[0]] += counts.pop(label)
+        return sorted(label for label in counts if label)
+
+    def _get_gold(self, example: Example) -> GoldParse:
+        """What is known about the tree of a predicted doc, aligned where the words
+        differ."""
+        reference = example.reference
+        heads, deps = read_parse(reference)
+        is_partial = bool((heads == MISSING).any())
+        if have_same_tokens(example.predicted, reference):
+            if self._classify(reference, heads) == "projective" or is_partial:
+                labels = self._get_labels(reference, deps)
+            else:
+                found, names = self._read_tree(reference)
+                heads = np.array(found, dtype="int32")
+                labels = np.array([self._get_label(name) for name in names], "int32")
+            starts = read_sent_starts(reference)
+        else:
+            self._classify(reference, heads)
+            found, names = example.get_aligned_parse(projectivize=not is_partial)
+            missing = self._find_missing(example, heads)
+            heads = np.array([MISSING if i is None else i for i in found], "int32")
+            heads[missing] = MISSING
+            labels = np.array([self._get_label(name or "") for name in names], "int32")
+            starts = np.array(
+                [
+                    0 if start is None else 1 if start else -1
+                    for start in example.get_aligned_sent_starts()
+                ],
+                dtype="int32",
+            )
+        if is_partial and (heads != MISSING).any():
+            # spaCy derives from heads where sentences do not start, missing or not.
+            starts[starts == -1] = 0
+        return GoldParse(example.predicted, heads, labels, starts)
+
+    def _classify(self, doc: Doc, heads: np.ndarray) -> str:
+        kind = classify_tree(heads)
+        if kind == "cyclic":
+            raise ValueError(Errors.DS120.format(name=self.name, start=doc[:10].text))
+        return kind
+
+    def _read_tree(self, doc: Doc) -> tuple[list[int], list[str]]:
+        """The heads and labels of a gold tree, which is made projective if all of it
+        is known: arcs are lifted, and their labels say from where."""
+        head_array, dep_array = read_parse(doc)
+        kind = self._classify(doc, head_array)
+        heads = head_array.tolist()
+        deps = [doc.vocab.strings[dep] for dep in dep_array.tolist()]
+        if kind == "crossing" and MISSING not in heads:
+            heads, deps = projectivize(heads, deps)
+        return heads, deps
+
+    def _find_missing(self, example: Example, heads: np.ndarray) -> list[int]:
+        """The tokens whose heads are missing, for a reference with other words: the
+        alignment has them as roots."""
+        missing = np.flatnonzero(heads == MISSING).tolist()
+        aligned = example.alignment.y2x
+        return [int(i) for token in missing for i in aligned[token]]
+
+    def _get_labels(self, doc: Doc, deps: np.ndarray) -> np.ndarray:
+        ids = deps.tolist()
+        for dep in set(ids) - self._gold_labels.keys():
+            self._gold_labels[dep] = self._get_label(doc.vocab.strings[dep])
+        return np.array([self._gold_labels[dep] for dep in ids], dtype="int32")
+
+    def _get_label(self, name: str) -> int:
+        """The label that a name in gold data stands for."""
+        if name in self._index:
+            return self._index[name]
+        return self._index.get(name.partition(DELIMITER)[0], MISSING)
+
+
+def _read_words(doc: Doc) -> TaggedWords:
+    return TaggedWords(read_lowers(doc), read_tags(doc), read_pos(doc))

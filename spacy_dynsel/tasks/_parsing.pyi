@@ -1,0 +1,43 @@
+import numpy as np
+from spacy.tokens import Doc
+
+from ..bridge import LexemeReader
+from ..core.lexicon import Lexicon
+from ..core.rows import RowScorer
+from ..core.small import SmallScorer
+from .parse_features import Features, TagMap
+
+ROOT: int
+SPACE: int
+
+class ParseBatch:
+    heads: np.ndarray
+    labels: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    action_counts: np.ndarray
+    label_counts: np.ndarray
+
+    def __init__(
+        self,
+        heads: np.ndarray,
+        labels: np.ndarray,
+        starts: np.ndarray,
+        ends: np.ndarray,
+        action_counts: np.ndarray,
+        label_counts: np.ndarray,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+def parse(
+    docs: list[Doc],
+    lexicon: Lexicon,
+    reader: LexemeReader,
+    tags: TagMap,
+    features: tuple[Features, Features, Features],
+    actions: SmallScorer,
+    labels: RowScorer,
+    boundaries: SmallScorer | None,
+    margins: tuple[list[int], list[int], list[int]],
+    n_threads: int,
+) -> ParseBatch: ...

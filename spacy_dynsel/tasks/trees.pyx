@@ -1,0 +1,116 @@
+"""What gold trees look like, and what the oracle says about the way to them."""
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from .arc_eager cimport (
+    GoldTreeC,
+    N_ACTIONS,
+    NONE,
+    SentenceC,
+    UNKNOWN_HEAD,
+    apply,
+    free_sentence,
+    get_costs,
+    get_valid,
+    new_sentence,
+    settle,
+    start,
+)
+
+
+def classify_tree(const int32_t[::1] heads not None) -> str:
+    """Say what kind of tree, or of several trees side by side, some heads make. Takes
+    linear time.
+
+    heads (array): For each token the index of its head, its own for a root, or -1 where
+        it is not known, which is as good as a root.
+    RETURNS (str): "projective", "crossing" or "cyclic".
+    """
+    cdef int n = <int>heads.shape[0]
+    cdef vector[int] n_open      # dependents that have not been seen
+    cdef vector[int] sizes       # of the tree below a token, and its ends
+    cdef vector[int] left
+    cdef vector[int] right
+    cdef vector[int] ready
+    cdef int token, head
+    cdef int n_done = 0
+    cdef bint is_projective = True
+    n_open.resize(n)
+    sizes.assign(n, 1)
+    left.resize(n)
+    right.resize(n)
+    for token in range(n):
+        if heads[token] >= n:
+            raise IndexError(heads[token])
+        left[token] = token
+        right[token] = token
+        if heads[token] >= 0 and heads[token] != token:
+            n_open[heads[token]] += 1
+    for token in range(n):
+        if n_open[token] == 0:
+            ready.push_back(token)
+    while not ready.empty():
+        token = ready.back()
+        ready.pop_back()
+        n_done += 1
+        is_projective &= sizes[token] == right[token] - left[token] + 1
+        head = heads[token]
+        if head >= 0 and head != token:
+            sizes[head] += sizes[token]
+            left[head] = min(left[head], left[token])
+            right[head] = max(right[head], right[token])
+            n_open[head] -= 1
+            if n_open[head] == 0:
+                ready.push_back(head)
+    if n_done < n:
+        return "cyclic"
+    return "projective" if is_projective else "crossing"
+
+
+def follow(const int32_t[::1] heads not None, choose) -> list:
+    """Parse a sentence by decisions that are made elsewhere, to see what the oracle
+    says.
+
+    heads (array): The gold heads, see classify_tree.
+    choose (Callable): Takes the actions that are possible in a state, each with the
+        number of gold arcs that it puts out of reach, and returns one of them.
+    RETURNS (list): The heads.
+    """
+    cdef int n = <int>heads.shape[0]
+    cdef SentenceC s
+    cdef GoldTreeC gold
+    cdef vector[int] local
+    cdef vector[int] labels
+    cdef vector[int] first
+    cdef vector[int] next_one
+    cdef int[N_ACTIONS] costs
+    cdef int i, valid
+    labels.assign(n, NONE)
+    first.assign(n + 1, NONE)
+    next_one.assign(n, NONE)
+    for i in range(n):
+        local.push_back(n if heads[i] == i else heads[i] if heads[i] >= 0 else UNKNOWN_HEAD)
+    for i in range(n - 1, -1, -1):
+        if local[i] >= 0:
+            next_one[i] = first[local[i]]
+            first[local[i]] = i
+    gold.heads = local.data()
+    gold.labels = labels.data()
+    gold.first = first.data()
+    gold.next = next_one.data()
+    memset(&s, 0, sizeof(SentenceC))
+    if not new_sentence(&s, n, 0):
+        raise MemoryError()
+    try:
+        start(&s)
+        while settle(&s):
+            valid = get_valid(&s)
+            get_costs(&s, &gold, costs)
+            action = choose({i: costs[i] for i in range(N_ACTIONS) if valid >> i & 1})
+            if not valid >> <int>action & 1:
+                raise ValueError(action)
+            apply(&s, action, 0)
+        return [s.heads[i] if s.heads[i] != NONE else i for i in range(n)]
+    finally:
+        free_sentence(&s)

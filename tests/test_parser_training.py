@@ -1,0 +1,113 @@
+"""Training of parsers and whole pipelines by the command line, as users do it."""
+
+from pathlib import Path
+
+import pytest
+import spacy
+import srsly
+from spacy.cli.debug_config import debug_config
+from spacy.cli.evaluate import evaluate
+from spacy.cli.train import train
+from spacy.tokens import DocBin
+from spacy.util import load_config
+
+from test_parser import TRAIN_DATA, make_doc
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+PIPELINES = {
+    "parser": ["dynsel_tagger", "dynsel_parser"],
+    "pipeline": ["dynsel_tagger", "dynsel_parser", "dynsel_ner"],
+}
+QUICK = {
+    "training.max_epochs": 4,
+    "training.batcher.n_batches": 10,
+    "training.eval_frequency": 39,
+    "components.dynsel_parser.min_label_freq": 1,
+}
+
+
+@pytest.fixture
+def paths(tmp_path):
+    nlp = spacy.blank("en")
+    docs = []
+    for words, heads, deps in TRAIN_DATA:
+        tags = [f"T{dep[0]}" for dep in deps.split()]
+        ents = ["B-GPE" if w in ("London", "Berlin") else "O" for w in words.split()]
+        docs.append(make_doc(nlp, words, heads, deps, tags=tags, ents=ents))
+    DocBin(docs=docs * 10).to_disk(tmp_path / "train.spacy")
+    DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
+    return {
+        "paths.train": str(tmp_path / "train.spacy"),
+        "paths.dev": str(tmp_path / "dev.spacy"),
+    }
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_configs_are_complete(paths, name, capsys):
+    path = CONFIGS / f"{name}.cfg"
+    debug_config(path, overrides=paths)
+    config = load_config(path, overrides=paths)
+    nlp = spacy.util.load_model_from_config(config, auto_fill=False, validate=True)
+    assert nlp.pipe_names == PIPELINES[name]
+    written = load_config(path, interpolate=True)["components"]
+    for pipe in PIPELINES[name]:
+        default = spacy.blank("en")
+        default.add_pipe(pipe)
+        assert written[pipe] == default.config["components"][pipe]
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_shipped_configs_train(paths, name, tmp_path):
+    train(CONFIGS / f"{name}.cfg", tmp_path / "out", overrides={**paths, **QUICK})
+    best = tmp_path / "out" / "model-best"
+    trained = srsly.read_json(best / "meta.json")["performance"]
+    evaluated = evaluate(best, tmp_path / "dev.spacy", silent=True)
+    for key in ("tag_acc", "dep_uas", "dep_las", "sents_f"):
+        assert evaluated[key] == pytest.approx(trained[key])
+        assert evaluated[key] > 0.9
+    if name == "pipeline":
+        assert evaluated["ents_f"] == 1.0
+
+
+def test_two_trainings_write_the_same_model(paths, tmp_path):
+    for name in ("one", "two"):
+        train(CONFIGS / "parser.cfg", tmp_path / name, overrides={**paths, **QUICK})
+    files = [
+        (tmp_path / name / "model-last" / "dynsel_parser" / "model").read_bytes()
+        for name in ("one", "two")
+    ]
+    assert files[0] == files[1]
+
+
+def test_frozen_sourced_and_annotating(paths, tmp_path):
+    train(CONFIGS / "parser.cfg", tmp_path / "out", overrides={**paths, **QUICK})
+    config = load_config(CONFIGS / "parser.cfg", overrides={**paths, **QUICK})
+    config["nlp"]["pipeline"] = ["dynsel_tagger", "first", "dynsel_parser"]
+    config["components"]["first"] = {
+        "source": str(tmp_path / "out" / "model-last"),
+        "component": "dynsel_parser",
+    }
+    config["training"]["frozen_components"] = ["first"]
+    config["training"]["annotating_components"] = [
+        *("dynsel_tagger", "first", "dynsel_parser")
+    ]
+    config.to_disk(tmp_path / "config.cfg")
+    train(tmp_path / "config.cfg", tmp_path / "both")
+    original = tmp_path / "out" / "model-last" / "dynsel_parser" / "model"
+    frozen = tmp_path / "both" / "model-last" / "first" / "model"
+    assert frozen.read_bytes() == original.read_bytes()
+    nlp = spacy.load(tmp_path / "both" / "model-last")
+    assert [token.dep_ for token in nlp("Nobody knows .")] == ["nsubj", "ROOT", "punct"]
+
+
+def test_a_stream_that_is_read_once(paths, tmp_path):
+    overrides = {**paths, **QUICK, "training.max_epochs": -1, "training.max_steps": 40}
+    config = load_config(CONFIGS / "parser.cfg", overrides=overrides)
+    config["training"]["batcher"] = {
+        "@batchers": "spacy.batch_by_sequence.v1",
+        "size": 3,
+    }
+    config.to_disk(tmp_path / "config.cfg")
+    train(tmp_path / "config.cfg", tmp_path / "out")
+    nlp = spacy.load(tmp_path / "out" / "model-last")
+    assert [token.head.i for token in nlp("Nobody knows .")] == [1, 1, 1]
