@@ -14,6 +14,7 @@ MOD_NAMES = [
     "spacy_dynsel.core.lexicon",
     "spacy_dynsel.core.lines",
     "spacy_dynsel.core.program",
+    "spacy_dynsel.core.ranker",
     "spacy_dynsel.core.rows",
     "spacy_dynsel.core.scorer",
     "spacy_dynsel.core.small",
@@ -23,6 +24,7 @@ MOD_NAMES = [
     "spacy_dynsel.tasks._transitions",
     "spacy_dynsel.tasks.arc_eager",
     "spacy_dynsel.tasks.parse_features",
+    "spacy_dynsel.tasks.ranking",
     "spacy_dynsel.tasks.trees",
 ]
 

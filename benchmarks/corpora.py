@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from spacy.tokens import Doc, DocBin
 from spacy.training import biluo_to_iob, iob_to_biluo
@@ -14,12 +15,14 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass
 class Sentence:
-    """The syntactic words of a sentence, whether a space follows each, and its tags."""
+    """The words of a sentence and what is known about each: whether a space follows,
+    its part of speech, its IOB tag. What a corpus does not tell is empty."""
 
-    words: list[str]
-    spaces: list[bool]
-    tags: list[str]
-    starts_document: bool
+    words: list[str] = field(default_factory=list)
+    spaces: list[bool] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    ents: list[str] = field(default_factory=list)
+    starts_document: bool = False
 
 
 def data_folder() -> Path:
@@ -36,8 +39,8 @@ def read_conllu(path: Path, *, column: str) -> Iterator[Sentence]:
     path (Path): The file.
     column (str): Which tags to read: "upos" or "xpos".
     """
-    field = {"upos": 3, "xpos": 4}[column]
-    sentence = Sentence([], [], [], False)
+    number_of_column = {"upos": 3, "xpos": 4}[column]
+    sentence = Sentence()
     covered_until = 0  # by a multiword range, whose SpaceAfter stands on the range
     space_after_range = True
     for line in path.read_text(encoding="utf8").split("\n"):
@@ -46,7 +49,7 @@ def read_conllu(path: Path, *, column: str) -> Iterator[Sentence]:
         elif not line:
             if sentence.words:
                 yield sentence
-            sentence = Sentence([], [], [], False)
+            sentence = Sentence()
             covered_until = 0
         elif not line.startswith("#"):
             fields = line.split("\t")
@@ -62,26 +65,58 @@ def read_conllu(path: Path, *, column: str) -> Iterator[Sentence]:
                     space = space_after_range
                 sentence.words.append(fields[1])
                 sentence.spaces.append(space)
-                sentence.tags.append(fields[field])
+                sentence.tags.append(fields[number_of_column])
     if sentence.words:
         yield sentence
+
+
+def read_iob(path: Path) -> Iterator[Sentence]:
+    """Read the sentences of a file with a word and an IOB tag in each line: the first
+    and the last field, or, in .iob2 files, the second and the third.
+
+    path (Path): The file.
+    """
+    numbered = path.suffix == ".iob2"
+    sentence = Sentence()
+    starts_document = False
+    # Not splitlines(): words may hold other separators that Unicode knows.
+    for line in [*path.read_text(encoding="utf8").split("\n"), ""]:
+        if (numbered and line.startswith("# newdoc")) or line.startswith("-DOCSTART-"):
+            starts_document = True
+        elif not line.strip(" "):
+            if sentence.words:
+                # Some files begin entities with I where none is open.
+                sentence.ents = biluo_to_iob(iob_to_biluo(sentence.ents))
+                yield sentence
+            sentence = Sentence()
+        elif not (numbered and line.startswith("#")):
+            fields = line.split("\t" if "\t" in line else " ")
+            word, tag = (fields[1], fields[2]) if numbered else (fields[0], fields[-1])
+            if not sentence.words:
+                sentence.starts_document, starts_document = starts_document, False
+            # Some words of the Twitter corpus are empty.
+            sentence.words.append(word or "\ufffd")
+            sentence.ents.append(tag)
 
 
 def make_docs(
     vocab: Vocab, sentences: list[Sentence], *, whole_documents: bool = False
 ) -> list[Doc]:
-    """Docs with tags, one for each sentence or for each document."""
+    """Docs with sentence starts, tags and entities, one for each sentence or for each
+    document."""
     groups: list[list[Sentence]] = []
     for sentence in sentences:
         if not whole_documents or sentence.starts_document or not groups:
             groups.append([])
         groups[-1].append(sentence)
+
+    def join(group: list[Sentence], name: str) -> list[Any] | None:
+        return [item for sentence in group for item in getattr(sentence, name)] or None
+
     return [
         Doc(
             vocab,
-            words=[word for sentence in group for word in sentence.words],
-            spaces=[space for sentence in group for space in sentence.spaces],
-            tags=[tag for sentence in group for tag in sentence.tags],
+            **{name: join(group, name) for name in ("words", "spaces", "tags", "ents")},
             sent_starts=[
                 i == 0 for sentence in group for i in range(len(sentence.words))
             ],
@@ -93,111 +128,27 @@ def make_docs(
 def write_docbins(
     corpus: str, column: str, folder: Path, *, whole_documents: bool = False
 ) -> dict[str, Path]:
-    """Convert the splits of a corpus to DocBin files, once."""
+    """Convert the splits of a corpus to DocBin files, once.
+
+    column (str): What to learn: "upos", "xpos" or "entities".
+    """
     level = "documents" if whole_documents else "sentences"
     paths = {}
     for split in SPLITS:
         path = folder / f"{corpus}-{column}-{level}-{split}.spacy"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            sentences = list(
-                read_conllu(data_folder() / corpus / f"{split}.conllu", column=column)
-            )
+            sentences = read_split(corpus, split, column)
             docs = make_docs(Vocab(), sentences, whole_documents=whole_documents)
             DocBin(docs=docs, store_user_data=False).to_disk(path)
         paths[split] = path
     return paths
 
 
-@dataclass
-class EntitySentence:
-    """The words of a sentence and their IOB tags."""
-
-    words: list[str]
-    tags: list[str]
-    starts_document: bool
-
-
-def read_iob(
-    path: Path, *, without: frozenset[str] = frozenset()
-) -> Iterator[EntitySentence]:
-    """Read the sentences of a file with a word and an IOB tag in each line: the first
-    and the last field, or, in .iob2 files, the second and the third.
-
-    path (Path): The file.
-    without (frozenset[str]): Entity types to leave out.
-    """
-    numbered = path.suffix == ".iob2"
-    sentence = EntitySentence([], [], False)
-    starts_document = False
-    # Not splitlines(): words may hold other separators that Unicode knows.
-    for line in [*path.read_text(encoding="utf8").split("\n"), ""]:
-        if (numbered and line.startswith("# newdoc")) or line.startswith("-DOCSTART-"):
-            starts_document = True
-        elif not line.strip(" "):
-            if sentence.words:
-                tags = iob_to_biluo(sentence.tags)
-                sentence.tags = [
-                    "O" if t[2:] in without else t for t in biluo_to_iob(tags)
-                ]
-                yield sentence
-            sentence = EntitySentence([], [], False)
-        elif not (numbered and line.startswith("#")):
-            fields = line.split("\t" if "\t" in line else " ")
-            word, tag = (fields[1], fields[2]) if numbered else (fields[0], fields[-1])
-            if not sentence.words:
-                sentence.starts_document, starts_document = starts_document, False
-            # Some words of the Twitter corpus are empty.
-            sentence.words.append(word or "\ufffd")
-            sentence.tags.append(tag)
-
-
-def make_entity_docs(
-    vocab: Vocab, sentences: list[EntitySentence], *, block: int | None
-) -> list[Doc]:
-    """Docs with entities and sentence starts.
-
-    block (int): How many sentences make a doc; None for documents as they are marked.
-    """
-    groups: list[list[EntitySentence]] = []
-    for sentence in sentences:
-        if block is None:
-            full = sentence.starts_document
-        else:
-            full = bool(groups) and len(groups[-1]) >= block
-        if not groups or full:
-            groups.append([])
-        groups[-1].append(sentence)
-    return [
-        Doc(
-            vocab,
-            words=[word for sentence in group for word in sentence.words],
-            ents=[tag for sentence in group for tag in sentence.tags],
-            sent_starts=[
-                i == 0 for sentence in group for i in range(len(sentence.words))
-            ],
-        )
-        for group in groups
-    ]
-
-
-def write_entity_docbins(
-    corpus: str, folder: Path, *, block: int | None
-) -> dict[str, Path]:
-    """Convert the splits of a corpus with entities to DocBin files, once."""
-    level = "documents" if block is None else f"blocks{block}"
-    paths = {}
-    for split in SPLITS:
-        path = folder / f"{corpus}-{level}-{split}.spacy"
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            sentences = list(read_iob(entity_file(corpus, split)))
-            docs = make_entity_docs(Vocab(), sentences, block=block)
-            DocBin(docs=docs, store_user_data=False).to_disk(path)
-        paths[split] = path
-    return paths
-
-
-def entity_file(corpus: str, split: str) -> Path:
-    suffix = "iob2" if corpus.startswith("uner") else "conll"
-    return data_folder() / corpus / f"{split}.{suffix}"
+def read_split(corpus: str, split: str, column: str) -> list[Sentence]:
+    """Read the sentences of a split with the column that is to be learned."""
+    if column == "entities":
+        suffix = "iob2" if corpus.startswith("uner") else "conll"
+        return list(read_iob(data_folder() / corpus / f"{split}.{suffix}"))
+    path = data_folder() / corpus / f"{split}.conllu"
+    return list(read_conllu(path, column=column))

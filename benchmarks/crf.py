@@ -1,5 +1,5 @@
-"""CRFsuite as a tagger and as an entity recognizer, with the usual features made in
-Python."""
+"""CRFsuite as a tagger, with two sets of features, and as an entity recognizer. The
+features are made in Python."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -22,7 +22,8 @@ def word_features(word: str) -> list[str]:
     ]
 
 
-def sentence_features(words: list[str]) -> list[list[str]]:
+def rich_features(words: list[str]) -> list[list[str]]:
+    """Affixes of up to four characters, a window of five words, pairs of words."""
     lowers = ["<s2>", "<s1>", *(word.lower() for word in words), "</s1>", "</s2>"]
     features = []
     for i, word in enumerate(words):
@@ -43,9 +44,36 @@ def sentence_features(words: list[str]) -> list[list[str]]:
     return features
 
 
+def standard_features(words: list[str]) -> list[list[str]]:
+    """The features of python-crfsuite's tutorial, less the part-of-speech tags."""
+    features = []
+    for i, word in enumerate(words):
+        row = [
+            "bias",
+            f"word.lower={word.lower()}",
+            f"word[-3:]={word[-3:]}",
+            f"word[-2:]={word[-2:]}",
+            f"word.isupper={word.isupper()}",
+            f"word.istitle={word.istitle()}",
+            f"word.isdigit={word.isdigit()}",
+        ]
+        for offset, edge in ((-1, "BOS"), (1, "EOS")):
+            if 0 <= i + offset < len(words):
+                other = words[i + offset]
+                row += [
+                    f"{offset:+}:word.lower={other.lower()}",
+                    f"{offset:+}:word.istitle={other.istitle()}",
+                    f"{offset:+}:word.isupper={other.isupper()}",
+                ]
+            else:
+                row.append(edge)
+        features.append(row)
+    return features
+
+
 def entity_features(words: list[str]) -> list[list[str]]:
-    """The same, and how the neighbours are written."""
-    features = sentence_features(words)
+    """The rich ones, and how the neighbours are written."""
+    features = rich_features(words)
     forms = ["<s>", *map(shape, words), "</s>"]
     for i, row in enumerate(features):
         row += [
@@ -84,12 +112,13 @@ def entity_labels(doc: Doc) -> list[str]:
 
 
 KINDS: dict[str, tuple[Callable[..., list[list[str]]], Callable[[Doc], list[str]]]] = {
-    "tagger": (sentence_features, tag_labels),
+    "rich": (rich_features, tag_labels),
+    "standard": (standard_features, tag_labels),
     "ner": (entity_features, entity_labels),
 }
 
 
-def train_crf(docs: Iterable[Doc], path: Path, kind: str = "tagger") -> None:
+def train_crf(docs: Iterable[Doc], path: Path, kind: str) -> None:
     get_features, get_labels = KINDS[kind]
     trainer = pycrfsuite.Trainer(verbose=False)
     trainer.select("lbfgs")
@@ -110,7 +139,7 @@ def train_crf(docs: Iterable[Doc], path: Path, kind: str = "tagger") -> None:
 
 
 class CrfTagger:
-    def __init__(self, path: Path, kind: str = "tagger") -> None:
+    def __init__(self, path: Path, kind: str) -> None:
         self._get_features = KINDS[kind][0]
         self._tagger = pycrfsuite.Tagger()
         self._tagger.open(str(path))
@@ -125,5 +154,5 @@ if __name__ == "__main__":
     from spacy.tokens import DocBin
     from spacy.vocab import Vocab
 
-    source, target, *kind = sys.argv[1:]
-    train_crf(DocBin().from_disk(source).get_docs(Vocab()), Path(target), *kind)
+    source, target, kind = sys.argv[1:]
+    train_crf(DocBin().from_disk(source).get_docs(Vocab()), Path(target), kind)

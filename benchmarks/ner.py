@@ -1,14 +1,14 @@
 """The entity recognizer beside its peers, trained and measured on the same data in one
 run.
 
-    python benchmarks/ner.py --direction rtl                     # tweets, English
-    python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents
-    python benchmarks/ner.py --corpus ner_en_wnut17
+    python benchmarks/ner.py --direction rtl --two-passes --resources  # English tweets
+    python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents --two-passes
+    python benchmarks/ner.py --corpus ner_en_wnut17 --skip-spacy
 
-F1 is on the test split, gold words, sentence starts as the corpus has them; choices are
-made on the development split. Speeds are the best of several rounds, in which all
-candidates take turns. Corpora are found through DYNSEL_DATA; peers that are not
-installed are left out.
+The first is also measured on other kinds of English text. F1 is on gold words, with
+sentence starts as the corpus has them, a mean over the seeds; choices are made on the
+development split. Speeds are the best of several rounds, in which all candidates take
+turns. Corpora are found through DYNSEL_DATA; peers that are not installed are left out.
 """
 
 import argparse
@@ -27,13 +27,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg
 
-from corpora import (
-    data_folder,
-    entity_file,
-    make_entity_docs,
-    read_iob,
-    write_entity_docbins,
-)
+from corpora import data_folder, make_docs, read_iob, read_split, write_docbins
 from tagger import best_times, consume, show
 from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
 
@@ -43,6 +37,7 @@ except ImportError:
     CrfTagger = None  # type: ignore[assignment, misc]
 
 NER = "dynsel_ner"
+OURS = "dynsel"
 CNN = "spaCy tok2vec+ner"
 SPACY_STEPS = 3000
 INFINITY = float("inf")
@@ -126,57 +121,64 @@ def summary(scores: list[float]) -> dict[str, float]:
 
 
 def measure_accuracy(
-    ours: list[Language], peers: dict[str, Callable[[Doc], Spans]], gold: list[Doc]
+    ours: dict[str, list[Language]],
+    peers: dict[str, Callable[[Doc], Spans]],
+    gold: list[Doc],
 ) -> dict[str, Any]:
     table: dict[str, Any] = {}
-    for what, margin, with_starts in (
-        ("default margin", None, True),
-        ("all templates", INFINITY, True),
-        ("no sentence starts", None, False),
-    ):
-        scores = []
-        for nlp in ours:
-            ner = nlp.get_pipe(NER)
-            default = ner.margin
-            ner.margin = default if margin is None else margin
-            scores.append(f_score(pipe_predictor(nlp, with_starts=with_starts), gold))
-            ner.margin = default
-        table[f"dynsel, {what}"] = summary(scores)
+    for variant, pipelines in ours.items():
+        for what, margin, with_starts in (
+            ("default margin", None, True),
+            ("all templates", INFINITY, True),
+            ("no sentence starts", None, False),
+        ):
+            scores = []
+            for nlp in pipelines:
+                ner = nlp.get_pipe(NER)
+                default = ner.margin
+                ner.margin = default if margin is None else margin
+                predict = pipe_predictor(nlp, with_starts=with_starts)
+                scores.append(f_score(predict, gold))
+                ner.margin = default
+            table[f"{variant}, {what}"] = summary(scores)
     for name, predict in peers.items():
         table[name] = summary([f_score(predict, gold)])
     return table
 
 
 def measure_elsewhere(
-    ours: list[Language], peers: dict[str, Callable[[Doc], Spans]]
+    ours: dict[str, list[Language]], peers: dict[str, Callable[[Doc], Spans]]
 ) -> dict[str, Any]:
     """The same models on other kinds of text: person, organisation, location."""
-    files = {
-        "uner_en_ewt": entity_file("uner_en_ewt", "test"),
-        "ner_en_wikigold": data_folder() / "ner_en_wikigold" / "wikigold.conll",
+    vocab = spacy.blank("en").vocab
+    wikigold = data_folder() / "ner_en_wikigold" / "wikigold.conll"
+    texts = {
+        "uner_en_ewt": read_split("uner_en_ewt", "test", "entities"),
+        "ner_en_wikigold": list(read_iob(wikigold)),
     }
     labels = {"PER", "ORG", "LOC"}
     table: dict[str, Any] = {}
-    for name, path in files.items():
-        gold = make_entity_docs(
-            spacy.blank("en").vocab, list(read_iob(path)), block=None
-        )
-        table[name] = {
-            "dynsel": sum(f_score(pipe_predictor(nlp), gold, labels) for nlp in ours)
-            / len(ours),
-            **{peer: f_score(predict, gold, labels) for peer, predict in peers.items()},
-        }
+    for name, sentences in texts.items():
+        gold = make_docs(vocab, sentences, whole_documents=True)
+        for variant, pipelines in ours.items():
+            table[f"{name}, {variant}"] = summary(
+                [f_score(pipe_predictor(nlp), gold, labels) for nlp in pipelines]
+            )
+        for peer, predict in peers.items():
+            table[f"{name}, {peer}"] = summary([f_score(predict, gold, labels)])
     return table
 
 
 def measure_speed(
-    ours: Language, cnn: Language, crf: Any, gold: list[Doc], rounds: int
+    ours: dict[str, list[Language]],
+    cnn: Language | None,
+    crf: Any,
+    gold: list[Doc],
+    rounds: int,
 ) -> dict[str, Any]:
     """Tokens a second on Docs in memory."""
-    ner = ours.get_pipe(NER)
     part = gold[: max(1, len(gold) // 8)]
-    docs = [bare(doc, ours.vocab) for doc in gold]
-    cnn_docs = [bare(doc, cnn.vocab) for doc in part]
+    cnn_docs = [] if cnn is None else [bare(doc, cnn.vocab) for doc in part]
     sentences = [[token.text for token in sent] for doc in part for sent in doc.sents]
 
     def clear(docs: list[Doc]) -> None:
@@ -185,21 +187,28 @@ def measure_speed(
 
     def run_cnn() -> None:
         stream: Any = cnn_docs
-        for _, component in cnn.pipeline:
+        for _, component in [] if cnn is None else cnn.pipeline:
             stream = component.pipe(stream, batch_size=256)
         consume(stream)
 
-    n_all, n_part = sum(map(len, docs)), sum(map(len, part))
-    candidates: dict[str, tuple[Callable[[], Any], int]] = {
-        "dynsel": (lambda: consume(ner.pipe(docs, batch_size=1000)), n_all),
-        CNN: (run_cnn, n_part),
-    }
+    def runner(ner: Any, docs: list[Doc]) -> Callable[[], None]:
+        return lambda: consume(ner.pipe(docs, batch_size=1000))
+
+    n_part = sum(map(len, part))
+    candidates: dict[str, tuple[Callable[[], Any], int]] = {}
+    our_docs: list[Doc] = []
+    for variant, (nlp, *_) in ours.items():
+        docs = [bare(doc, nlp.vocab) for doc in gold]
+        candidates[variant] = (runner(nlp.get_pipe(NER), docs), sum(map(len, docs)))
+        our_docs += docs
+    if cnn is not None:
+        candidates[CNN] = (run_cnn, n_part)
     if crf is not None:
         candidates["CRFsuite"] = (lambda: [crf.tag(s) for s in sentences], n_part)
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(rounds + 1):
         # Entities that are set would be kept: every round starts without.
-        clear(docs)
+        clear(our_docs)
         clear(cnn_docs)
         for name, (best, _) in best_times(
             {name: run for name, (run, _) in candidates.items()}, 1
@@ -213,7 +222,7 @@ def measure_speed(
             "nanoseconds_per_token": 1e9 * best / n_tokens,
             "spread": worst / best,
         }
-    fastest = speeds["dynsel"]["tokens_per_second"]
+    fastest = speeds[OURS]["tokens_per_second"]
     for row in speeds.values():
         row["dynsel_is_faster"] = fastest / row["tokens_per_second"]
     return speeds
@@ -263,59 +272,94 @@ def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
     return model, json.loads(measured.read_text())
 
 
+def list_names() -> Path:
+    """The gazetteers of examples/, made once."""
+    folder = CACHE / "gazetteers"
+    if not folder.exists():
+        script = HERE.parent / "examples" / "make_gazetteers.py"
+        run_measured([sys.executable, str(script), str(folder)])
+    return folder
+
+
+def train_variants(
+    args: argparse.Namespace, paths: dict[str, Path]
+) -> tuple[dict[str, list[Language]], dict[str, Any], dict[str, Any]]:
+    """Train all that is asked for with several seeds. RETURNS (tuple): Pipelines, what
+    the training of the first took, and its size, by variant."""
+    model = "components.dynsel_ner.model"
+    base = {"nlp.lang": args.lang, f"{model}.direction": args.direction}
+    variants: dict[str, tuple[Path, dict[str, Any]]] = {OURS: (args.config, base)}
+    if args.two_passes:
+        settings = {**base, f"{model}.two_passes": "true"}
+        variants["dynsel, two passes"] = (args.config, settings)
+    if args.resources:
+        settings = {**base, "paths.gazetteers": list_names()}
+        variants["dynsel, resources"] = (CONFIGS / "ner_resources.cfg", settings)
+    ours: dict[str, list[Language]] = {}
+    training: dict[str, Any] = {}
+    models: dict[str, Any] = {}
+    for variant, (config, settings) in variants.items():
+        ours[variant] = []
+        for seed in range(args.seeds):
+            path, usage = train(NER, config, paths, {**settings, "system.seed": seed})
+            ours[variant].append(spacy.load(path))
+            training.setdefault(variant, usage)
+            files = [file for file in (path / NER).rglob("*") if file.is_file()]
+            size = sum(file.stat().st_size for file in files)
+            models.setdefault(variant, {"directory_mb": size / 2**20})
+        models[variant]["o_bias"] = [nlp.get_pipe(NER).o_bias for nlp in ours[variant]]
+    return ours, training, models
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--corpus", default="ner_en_btc")
     parser.add_argument("--lang", default="en")
     parser.add_argument("--direction", default="ltr", choices=["ltr", "rtl"])
     parser.add_argument("--documents", action="store_true", help="documents as Docs")
+    parser.add_argument("--two-passes", action="store_true", help="measure these too")
+    parser.add_argument(
+        "--resources", action="store_true", help="measure clusters and lists too"
+    )
+    parser.add_argument("--skip-spacy", action="store_true", help="leave out spaCy")
     parser.add_argument("--seeds", type=int, default=3, help="how many to train")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--config", type=Path, default=CONFIGS / "ner.cfg")
     args = parser.parse_args()
 
-    block = None if args.documents else 1
-    paths = write_entity_docbins(args.corpus, CACHE, block=block)
-    model_paths, usages = [], []
-    for seed in range(args.seeds):
-        overrides = {
-            "nlp.lang": args.lang,
-            "system.seed": seed,
-            "components.dynsel_ner.model.direction": args.direction,
-        }
-        path, usage = train(NER, args.config, paths, overrides)
-        model_paths.append(path)
-        usages.append(usage)
-    cnn_config = spacy_config(args.lang, ["ner"], SPACY_STEPS)
-    cnn_path, cnn_usage = train("spacy_ner", cnn_config, paths, {})
-    ours, cnn = [spacy.load(path) for path in model_paths], spacy.load(cnn_path)
-    training = {"dynsel": usages[0], CNN: cnn_usage}
-    peers: dict[str, Callable[[Doc], Spans]] = {CNN: pipe_predictor(cnn)}
-    crf = None
+    paths = write_docbins(
+        args.corpus, "entities", CACHE, whole_documents=args.documents
+    )
+    ours, training, models = train_variants(args, paths)
+    peers: dict[str, Callable[[Doc], Spans]] = {}
+    cnn = crf = None
+    if not args.skip_spacy:
+        cnn_config = spacy_config(args.lang, ["ner"], SPACY_STEPS)
+        cnn_path, training[CNN] = train("spacy_ner", cnn_config, paths, {})
+        cnn = spacy.load(cnn_path)
+        peers[CNN] = pipe_predictor(cnn)
     if CrfTagger is None:
         msg.warn("CRFsuite is left out: pip install 'spacy-dynsel[benchmark]'")
     else:
         crf_path, training["CRFsuite"] = train_crf(paths["train"])
         crf = CrfTagger(crf_path, "ner")
         peers["CRFsuite"] = crf_predictor(crf)
+    one = ours[OURS][0]
     gold = {
-        split: make_entity_docs(
-            ours[0].vocab, list(read_iob(entity_file(args.corpus, split))), block=block
+        split: make_docs(
+            one.vocab,
+            read_split(args.corpus, split, "entities"),
+            whole_documents=args.documents,
         )
         for split in ("train", "dev", "test")
     }
-    directory = model_paths[0] / NER
-    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     measurements: dict[str, Callable[[], dict[str, Any]]] = {
         "training": lambda: training,
-        "model": lambda: {
-            "directory_mb": size / 2**20,
-            "o_bias": [nlp.get_pipe(NER).o_bias for nlp in ours],
-        },
+        "model": lambda: models,
         "F1 on dev": lambda: measure_accuracy(ours, peers, gold["dev"]),
         "F1 on test": lambda: measure_accuracy(ours, peers, gold["test"]),
-        "speed": lambda: measure_speed(ours[0], cnn, crf, gold["train"], args.rounds),
-        "early exit": lambda: measure_early_exit(ours[0], gold["train"], args.rounds),
+        "speed": lambda: measure_speed(ours, cnn, crf, gold["train"], args.rounds),
+        "early exit": lambda: measure_early_exit(one, gold["train"], args.rounds),
     }
     if args.corpus == "ner_en_btc":
         measurements["F1 elsewhere"] = lambda: measure_elsewhere(ours, peers)

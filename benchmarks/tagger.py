@@ -300,11 +300,12 @@ def measure_load(path: Path, lang: str, rounds: int) -> dict[str, float]:
     }
 
 
-def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
-    model = CACHE / f"crf-{train_path.stem}.model"
+def train_crf(train_path: Path, features: str) -> tuple[Path, dict[str, float]]:
+    model = CACHE / f"crf-{features}-{train_path.stem}.model"
     measured = model.with_suffix(".json")
     if not measured.exists():
-        command = [sys.executable, str(HERE / "crf.py"), str(train_path), str(model)]
+        script = str(HERE / "crf.py")
+        command = [sys.executable, script, str(train_path), str(model), features]
         measured.write_text(json.dumps(run_measured(command)))
     return model, json.loads(measured.read_text())
 
@@ -342,6 +343,12 @@ def main() -> None:
     parser.add_argument("--lang", default="en")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--skip-spacy", action="store_true", help="leave out spaCy")
+    parser.add_argument(
+        "--peer-features",
+        default="rich",
+        choices=["rich", "standard"],
+        help="CRFsuite's features: ours, or those of python-crfsuite's tutorial",
+    )
     parser.add_argument("--config", type=Path, default=CONFIGS / "tagger.cfg")
     args = parser.parse_args()
 
@@ -363,8 +370,10 @@ def main() -> None:
     if CrfTagger is None:
         msg.warn("CRFsuite is left out: pip install 'spacy-dynsel[benchmark]'")
     else:
-        crf_path, training["CRFsuite"] = train_crf(sentences["train"])
-        crf = CrfTagger(crf_path)
+        crf_path, training["CRFsuite"] = train_crf(
+            sentences["train"], args.peer_features
+        )
+        crf = CrfTagger(crf_path, args.peer_features)
 
     splits = {
         split: list(read_conllu(folder / f"{split}.conllu", column=args.column))
@@ -395,7 +404,8 @@ def main() -> None:
     for title, measure in measurements.items():
         results[title] = measure()
         show(title, results[title])
-    output = HERE / "results" / f"tagger-{args.corpus}-{args.column}.json"
+    name = f"tagger-{args.corpus}-{args.column}-{args.peer_features}.json"
+    output = HERE / "results" / name
     output.parent.mkdir(exist_ok=True)
     output.write_text(json.dumps(results, indent=2) + "\n")
     msg.good("Saved the results", str(output))

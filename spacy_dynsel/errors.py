@@ -193,6 +193,15 @@ class Errors(metaclass=ErrorsWithCodes):
         "of dependency labels, or what 'spacy init labels' writes."
     )
     # Build and environment
+    # Parsing
+    DS120 = (
+        "A parser with folds = {folds} trains a reranker, which needs templates: set "
+        "'branches' and 'trees', or folds = 0."
+    )
+    DS121 = (
+        "The model file has a reranker and the config has none, or the other way round. "
+        "Set 'folds' as it was in training, or train anew."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

@@ -144,6 +144,7 @@ DEFAULT_PARSER_MODEL = Config().from_str(
     [model]
     @architectures = "spacy_dynsel.DynamicParser.v1"
     seeds = 1
+    folds = 3
 
     [model.actions]
     @misc = "spacy_dynsel.templates.v1"
@@ -156,6 +157,14 @@ DEFAULT_PARSER_MODEL = Config().from_str(
     [model.boundaries]
     @misc = "spacy_dynsel.templates.v1"
     default = "parser_boundaries"
+
+    [model.branches]
+    @misc = "spacy_dynsel.templates.v1"
+    default = "parser_branches"
+
+    [model.trees]
+    @misc = "spacy_dynsel.templates.v1"
+    default = "parser_trees"
 
     [model.learner]
     @misc = "spacy_dynsel.learner.v1"
@@ -181,8 +190,8 @@ DEFAULT_PARSER_MODEL = Config().from_str(
         "model": DEFAULT_PARSER_MODEL,
         "margin": 6.0,
         "label_margin": 5.0,
-        "branches": 0,
-        "branch_lead": 0.0,
+        "branches": 8,
+        "branch_lead": 3.0,
         "n_threads": 1,
         "cache_size": 50_000,
         "min_label_freq": 10,

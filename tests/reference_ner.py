@@ -244,6 +244,11 @@ class ReferenceNER:
     ) -> tuple[int, int]:
         scores = np.zeros(1 + 4 * len(self.labels), dtype=int)
         scores[0] = self.bias
+        # Types that nothing was learned about are never begun.
+        learned = {(a + 3) // 4 for row in self.weights.values() for a in row}
+        for action in range(1, len(scores)):
+            if (action + 3) // 4 not in learned:
+                scores[action] = -32767
         for rank, template in enumerate(self.templates.templates, start=1):
             key = self.key(reading, step, template)
             for label, weight in self.weights.get(key, {}).items():

@@ -187,7 +187,49 @@ def test_preset_entities_are_kept(nlp, ner):
     doc.ents = [Span(doc, 3, 4, label="UNHEARD")]
     ner(doc)
     assert ("Khan", "UNHEARD") in [(ent.text, ent.label_) for ent in doc.ents]
-    assert "UNHEARD" not in ner.labels
+
+
+def test_preset_labels_are_added(nlp, ner, tmp_path):
+    """As spaCy's own component does; they are not found, since nothing was learned
+    about them, whatever the other labels score."""
+    expected = [ents_of(nlp(text)) for text in TEXTS]
+    with nlp.memory_zone():
+        doc = nlp.make_doc("Who is Shaka Khan?")
+        doc.ents = [Span(doc, 3, 4, label="UNHEARD"), Span(doc, 0, 1, label="NEW")]
+        before = doc.copy()
+        batch = ner.predict([doc])
+        ner.set_annotations([doc], batch)
+        assert ner.labels == ("LOC", "NEW", "PERSON", "UNHEARD")
+        # The same as if the labels had been there before.
+        assert (ner.predict([before]).actions == batch.actions).all()
+    assert len(ner.move_names) == ner.model.get_dim("nO")
+    assert [ents_of(nlp(text)) for text in TEXTS] == expected
+    ner.o_bias = -32.0
+    found = {ent.label_ for doc in nlp.pipe(TEXTS) for ent in doc.ents}
+    assert found <= {"LOC", "PERSON"}
+    ner.to_disk(tmp_path)
+    model = {
+        "direction": ner.engine.direction,
+        "two_passes": ner.engine._second is not None,
+    }
+    other = spacy.blank("en").add_pipe("dynsel_ner", config={"model": model})
+    assert other.from_disk(tmp_path).labels == ner.labels
+    # Then they can be learned.
+    ner.o_bias = 0.0
+    new = make_examples(nlp, [("Rex barks .", [(0, 3, "NEW")])])
+    for _ in range(20):
+        nlp.update([*new, *make_examples(nlp)])
+    assert ents_of(nlp("Rex barks .")) == [(0, 3, "NEW")]
+
+
+def test_preset_labels_without_room(nlp, ner, monkeypatch):
+    monkeypatch.setattr("spacy_dynsel.pipeline.ner.MAX_TYPES", 3)
+    doc = nlp.make_doc("Who is Shaka Khan?")
+    labels = ("UNHEARD", "!NEW", "NEW")
+    doc.ents = [Span(doc, i, i + 1, label=label) for i, label in enumerate(labels)]
+    ner(doc)
+    assert [ent.label_ for ent in doc.ents if ent.start < 3] == list(labels)
+    assert ner.labels == ("LOC", "NEW", "PERSON")
 
 
 def test_blocked_tokens_stay_blocked(nlp, ner):
@@ -428,6 +470,28 @@ def test_a_second_pass_sees_the_first(nlp):
         for first in (found, nothing)
     )
     assert with_help[2].contributions != without[2].contributions
+
+
+def test_folds_have_not_seen_what_they_annotate(nlp):
+    """Docs that initialization has seen are annotated by finished models, others teach
+    the models of all folds but their own."""
+    ner = nlp.add_pipe("dynsel_ner", config={"model": {"two_passes": True}})
+    names = [f"Mr. Name{i} sleeps" for i in range(20)]
+    data = [(text, [(4, len(text) - 7, "PER")]) for text in names]
+    nlp.initialize(lambda: make_examples(nlp, data))
+    engine = ner.engine
+    weights = [learner.get_weights()[2] for learner in engine._folds]
+    assert all(len(values) for values in weights)
+    nlp.update(make_examples(nlp, data))
+    for learner, values in zip(engine._folds, weights, strict=True):
+        np.testing.assert_array_equal(learner.get_weights()[2], values)
+    new = make_examples(nlp, [("Fido barks", [(0, 4, "PER")])])
+    nlp.update(new)
+    changed = [
+        not np.array_equal(learner.get_weights()[2], values)
+        for learner, values in zip(engine._folds, weights, strict=True)
+    ]
+    assert changed.count(False) == 1
 
 
 def predict_ents(nlp):

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 
+from models import make_file, templates_strategy
 from reference_ner import KEEP, Reading, ReferenceNER
-from spacy_dynsel.core.scorer import pack_weights
-from spacy_dynsel.model_file import dump_model
 from spacy_dynsel.settings import LearnerSettings
 from spacy_dynsel.tasks.bilou import PLACES, EntityModel
 from spacy_dynsel.templates import Templates, default_templates, parse_templates
@@ -76,27 +75,6 @@ def docs_strategy(draw: st.DrawFn) -> Doc:
     return doc
 
 
-@st.composite
-def templates_strategy(draw: st.DrawFn) -> Templates:
-    atom = st.sampled_from(sorted(PLACES)).flatmap(
-        lambda column: st.sampled_from(sorted(PLACES[column])).map(
-            lambda place: f"{column}[{place}]"
-        )
-    )
-    lines = draw(
-        st.lists(
-            st.lists(atom, min_size=1, max_size=3, unique=True).map(
-                lambda atoms: " ".join(sorted(atoms))
-            ),
-            min_size=1,
-            max_size=10,
-            unique=True,
-        )
-    )
-    checkpoints = draw(st.sets(st.integers(1, len(lines))))
-    return parse_templates(lines, checkpoints=sorted(checkpoints))
-
-
 def random_model(
     templates: Templates, docs: list[Doc], direction: str, n_labels: int, seed: int
 ) -> bytes:
@@ -106,33 +84,10 @@ def random_model(
     n_actions = 1 + 4 * n_labels
     words = sorted({token.orth for doc in docs for token in doc})
     clusters = {word: int(rng.integers(3, 900)) for word in words if rng.random() < 0.7}
-    empty = np.zeros(0, dtype="uint64")
-    arrays = {
-        **dict(
-            zip(
-                ("index", "slots"),
-                pack_weights(
-                    *(np.zeros(0, "uint32"),) * 2, np.zeros(0, "int8"), n_actions
-                ),
-                strict=True,
-            )
-        ),
-        "class_keys": empty,
-        "class_values": empty.astype("uint32"),
-        "cluster_keys": np.array(sorted(clusters), dtype="uint64"),
-        "cluster_values": np.array(
-            [clusters[word] for word in sorted(clusters)], dtype="uint32"
-        ),
-    }
-    meta = {
-        "task": "entities",
-        "labels": labels,
-        "templates": templates.to_lines(),
-        "scale": 16.0,
-        "direction": direction,
-    }
-    reference = ReferenceNER(dump_model(meta, arrays))
-    keys = {int(key) for key in rng.integers(0, 1 << 32, 20)}
+    meta = {"task": "entities", "labels": labels, "direction": direction}
+    empty = make_file(meta, templates, n_actions, clusters=clusters, rng=rng)
+    reference = ReferenceNER(empty)
+    keys = set()
     for doc in docs:
         reading = Reading(doc, backwards=direction == "rtl")
         reading.actions = rng.integers(0, n_actions, len(doc)).tolist()
@@ -140,17 +95,7 @@ def random_model(
             for template in templates.templates:
                 if rng.random() < 0.7:
                     keys.add(reference.key(reading, step, template))
-    pairs = sorted(
-        {
-            (key, int(label))
-            for key in keys
-            for label in rng.integers(0, n_actions, rng.integers(1, 6))
-        }
-    )
-    array = np.array(pairs, dtype="uint32").reshape(-1, 2)
-    weights = rng.integers(-127, 128, len(pairs)).astype("int8")
-    index, slots = pack_weights(array[:, 0], array[:, 1], weights, n_actions)
-    return dump_model(meta, {**arrays, "index": index, "slots": slots})
+    return make_file(meta, templates, n_actions, keys=keys, clusters=clusters, rng=rng)
 
 
 def load(templates: Templates, data: bytes, direction: str, cache_size: int = 1000):
@@ -210,7 +155,7 @@ def check(
 
 @settings(max_examples=150, deadline=None)
 @given(
-    templates_strategy(),
+    templates_strategy(PLACES, 3, 10),
     st.lists(docs_strategy(), min_size=1, max_size=3),
     st.sampled_from(["ltr", "rtl"]),
     st.integers(0, 1000),

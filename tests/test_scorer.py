@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from spacy.tokens import Doc
 
+from models import make_file, templates_strategy
 from reference import ReferenceTagger, split_sentences, template_key
 from spacy_dynsel.core.scorer import (
     kernel_names,
@@ -16,7 +17,6 @@ from spacy_dynsel.core.scorer import (
     run_kernels,
     unpack_weights,
 )
-from spacy_dynsel.model_file import dump_model
 from spacy_dynsel.settings import LearnerSettings
 from spacy_dynsel.tasks.tagging import PLACES, TaggingModel
 from spacy_dynsel.templates import Templates, default_templates, parse_templates
@@ -73,27 +73,6 @@ def docs_strategy(draw: st.DrawFn) -> list[Doc]:
     return docs
 
 
-@st.composite
-def templates_strategy(draw: st.DrawFn) -> Templates:
-    atom = st.sampled_from(sorted(PLACES)).flatmap(
-        lambda column: st.sampled_from(sorted(PLACES[column])).map(
-            lambda place: f"{column}[{place}]"
-        )
-    )
-    lines = draw(
-        st.lists(
-            st.lists(atom, min_size=1, max_size=4, unique=True).map(
-                lambda atoms: " ".join(sorted(atoms))
-            ),
-            min_size=1,
-            max_size=12,
-            unique=True,
-        )
-    )
-    checkpoints = draw(st.sets(st.integers(1, len(lines))))
-    return parse_templates(lines, checkpoints=sorted(checkpoints))
-
-
 def random_model(
     templates: Templates, docs: list[Doc], n_labels: int, seed: int
 ) -> bytes:
@@ -105,7 +84,7 @@ def random_model(
         for lower in lowers
         if rng.random() < 0.7
     }
-    keys = {int(key) for key in rng.integers(0, 1 << 32, 20)}
+    keys = set()
     for doc in docs:
         for tokens in split_sentences(doc):
             for i in range(len(tokens)):
@@ -121,34 +100,20 @@ def random_model(
                                 {"class": table, "cluster": table},
                             )
                         )
-    pairs = sorted(
-        {
-            (key, int(label))
-            for key in keys
-            for label in rng.integers(0, n_labels, rng.integers(1, 6))
-        }
-    )
-    array = np.array(pairs, dtype="uint32").reshape(-1, 2)
-    weights = rng.integers(-127, 128, len(pairs)).astype("int8")
-    index, slots = pack_weights(array[:, 0], array[:, 1], weights, n_labels)
-    values = np.array([table[key] for key in sorted(table)], dtype="uint32")
-    lookup = np.array(sorted(table), dtype="uint64")
     meta = {
         "task": "tagging",
         "labels": [f"L{i}" for i in range(n_labels)],
-        "templates": templates.to_lines(),
-        "scale": 16.0,
         "n_classes": N_CLASSES,
     }
-    arrays = {
-        "index": index,
-        "slots": slots,
-        "class_keys": lookup,
-        "class_values": values,
-        "cluster_keys": lookup,
-        "cluster_values": values,
-    }
-    return dump_model(meta, arrays)
+    return make_file(
+        meta,
+        templates,
+        n_labels,
+        keys=keys,
+        classes=table,
+        clusters=table,
+        rng=rng,
+    )
 
 
 def load(templates: Templates, data: bytes, cache_size: int) -> TaggingModel:
@@ -185,7 +150,7 @@ def check(
 
 @settings(max_examples=150, deadline=None)
 @given(
-    templates_strategy(),
+    templates_strategy(PLACES, 4, 12),
     docs_strategy(),
     st.integers(1, 70) | st.sampled_from([255, 256, 257, 500]),
     st.integers(0, 1000),

@@ -13,6 +13,8 @@ from spacy.training import Example
 
 from conftest import SENTENCES, make_example, train_tagger
 
+from spacy_dynsel.factories import DEFAULT_TAGGER_MODEL
+
 TEXTS = [words for words, _ in SENTENCES] + ["", "   ", "Green hits saw Übermut", "\n"]
 
 
@@ -428,3 +430,33 @@ def test_clusters_may_be_missing(examples):
     nlp = spacy.blank("en")
     train_tagger(nlp, examples, model=model)
     assert tags_of([nlp("Eat blue ham")]) == [["VB", "JJ", "NN"]]
+
+
+def test_folds_annotate_what_they_have_not_seen():
+    """A tagger without folds knows its training docs by heart; with folds, the tags
+    that it sets in training come from models that have not seen the doc."""
+    nlp = spacy.blank("en")
+    words = [f"{a}{b}" for a in "abcdefgh" for b in "xyz"]
+    examples = []
+    for i, word in enumerate(words):
+        doc = Doc(nlp.vocab, words=[word])
+        gold = Doc(nlp.vocab, words=[word], tags=["AB"[i % 2]])
+        examples.append(Example(doc, gold))
+    shares = {}
+    for folds in (0, 2):
+        model = {"@architectures": "spacy_dynsel.DynamicTagger.v1", "folds": folds}
+        model["templates"] = {"@misc": "spacy_dynsel.templates.v1", "lines": ["word"]}
+        config = {"model": {**DEFAULT_TAGGER_MODEL, **model}}
+        tagger = nlp.create_pipe("dynsel_tagger", config=config)
+        tagger.initialize(lambda: examples, nlp=nlp)
+        for _ in range(10):
+            tagger.update(examples)
+        docs = [example.predicted for example in examples]
+        labels = tagger.predict(docs).labels
+        gold = [tagger.labels.index(example.reference[0].tag_) for example in examples]
+        shares[folds] = (labels == gold).mean()
+        # The model itself has seen all of them, whatever the folds.
+        copies = [Doc(nlp.vocab, words=[word]) for word in words]
+        assert (tagger.predict(copies).labels == gold).all()
+    assert shares[0] == 1
+    assert shares[2] < 0.8

@@ -104,9 +104,7 @@ cdef inline void add_slots(
                 scores[(slot_wide >> 8) & 0xFFFF] += <int8_t>(slot_wide & 0xFF)
 
 
-cdef inline void prefetch_rows(
-    const ScorerC* scorer, const LexemeRecC* record
-) noexcept nogil:
+cdef inline void prefetch_rows(const LexemeRecC* record) noexcept nogil:
     """Ask for the rows of a record, which starts behind them."""
     cdef const char* line = <const char*>record.rows
     while line < <const char*>record:

@@ -23,6 +23,7 @@ from ..errors import Errors
 from ..tasks.bilou import (
     KEEP,
     MAX_BIAS,
+    MAX_TYPES,
     MISSING,
     EntityBatch,
     Explanations,
@@ -115,6 +116,20 @@ class DynselNER(DynselComponent):
     def is_resizable(self) -> bool:
         """Labels can be added at any time."""
         return True
+
+    def predict(self, docs: Iterable[Doc]) -> EntityBatch:
+        """Predict the actions of docs, without changing them. Labels of entities that
+        were set before are added to the labels, as spaCy's own component does.
+
+        docs (Iterable[Doc]): The docs.
+        RETURNS (EntityBatch): For each doc an array of actions.
+        """
+        docs = docs if isinstance(docs, list) else list(docs)
+        batch = super().predict(docs)
+        if (batch.actions == KEEP).any() and self._add_preset_labels(docs):
+            # What was set is part of what the decisions after it see.
+            batch = super().predict(docs)
+        return batch
 
     def set_annotations(
         self, docs: Iterable[Doc], predictions: EntityBatch | list[Any]
@@ -219,6 +234,10 @@ class DynselNER(DynselComponent):
         validate_examples(examples, "DynselNER.update")
         engine = self._require_engine()
         golds = [self._get_gold(example, add_labels=True) for example in examples]
+        # A label that was first seen in a doc of a memory zone is forgotten with it,
+        # and must be there when it is found.
+        for label in self.cfg["labels"]:
+            self._keep_string(label)
         self._just_updated = RecentDocs(gold.doc for gold in golds)
         golds = [
             gold for gold in golds if gold.negatives or (gold.actions != MISSING).any()
@@ -240,6 +259,17 @@ class DynselNER(DynselComponent):
         self.cfg["labels"].append(label)
         self._sync_labels()
         return 1
+
+    def _add_preset_labels(self, docs: list[Doc]) -> bool:
+        """Add the labels of entities that are set, as far as there is room for them.
+        RETURNS (bool): Whether there were new ones."""
+        found = set()
+        for doc in docs:
+            unknown = np.setdiff1d(read_entities(doc)[1], self._types)
+            found |= {doc.vocab.strings[type_] for type_ in unknown.tolist() if type_}
+        names = sorted(name for name in found if not name.startswith("!"))
+        names = names[: MAX_TYPES - len(self.cfg["labels"])]
+        return sum(self.add_label(name) for name in names) > 0
 
     def _sync_labels(self) -> None:
         super()._sync_labels()

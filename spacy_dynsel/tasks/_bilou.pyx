@@ -571,9 +571,26 @@ cdef inline bint can_end(const TaskC* task, uint8_t flags) noexcept nogil:
     return not (task.backwards and flags & IS_SPACE)
 
 
+cdef inline bint is_valid(
+    const TaskC* task, uint8_t flags, int open_type, int action
+) noexcept nogil:
+    """Whether an action is possible, given the type of the open entity or NONE."""
+    if action == 0:
+        return open_type == NONE
+    if kind_of(action) == BEGIN:
+        return open_type == NONE and can_begin(task, flags)
+    if kind_of(action) == UNIT:
+        return open_type == NONE and can_be_unit(task, flags)
+    if type_of(action) != open_type:
+        return False
+    if kind_of(action) == IN:
+        return not flags & IS_LAST
+    return can_end(task, flags)
+
+
 cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogil:
     """Fill the rows that say which actions are valid outside of entities."""
-    cdef int flags, t
+    cdef int flags, action
     cdef score_t* row
     s.scores.resize(<size_t>AHEAD_TOKENS * width)
     s.open_limits.assign(width, <score_t>NOT_VALID)
@@ -581,12 +598,9 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
     s.counts.assign(task.n_types + 1, 0)
     for flags in range(4):
         row = s.closed_limits.data() + flags * width
-        row[0] = VALID
-        for t in range(task.n_types):
-            if can_begin(task, <uint8_t>flags):
-                row[1 + 4 * t + BEGIN] = VALID
-            if can_be_unit(task, <uint8_t>flags):
-                row[1 + 4 * t + UNIT] = VALID
+        for action in range(1 + 4 * task.n_types):
+            if is_valid(task, <uint8_t>flags, NONE, action):
+                row[action] = VALID
 
 
 cdef DecisionC decide_step(
@@ -766,7 +780,7 @@ cdef bint read_doc(
             # First what does not depend on actions, for some steps at once.
             for i in range(step, min(step + AHEAD_TOKENS, n)):
                 if i + AHEAD_ROWS < n:
-                    prefetch_rows(job.scorer, s.records[s.positions[i + AHEAD_ROWS]])
+                    prefetch_rows(s.records[s.positions[i + AHEAD_ROWS]])
                 find_places(job.task, s, i, job.absent, places)
                 context.lexemes = places
                 sum_fused(
@@ -1089,13 +1103,13 @@ cdef class Guessing(Readings):
         cdef ContextC context
         cdef const SequenceC* doc
         cdef const TaskC* task = &self.task.c
-        cdef int i, t, step, open_type, action
-        cdef uint8_t flags
+        cdef int i, step, open_type, action
         actions = np.zeros(self.n_tokens, dtype="uint16")
         cdef uint16_t[::1] view = actions
         s.epoch = 0
         with nogil:
             s.counts.assign(task.n_types + 1, 0)
+            s.costs.resize(1 + 4 * task.n_types)
             for i in range(<int>self.sequences.size()):
                 doc = &self.sequences[i]
                 self.open_doc(i, s)
@@ -1107,20 +1121,10 @@ cdef class Guessing(Readings):
                         view[doc.offset + s.token_of[step]] = KEEP_C
                         open_type = NONE
                         continue
-                    flags = s.flags[step]
-                    s.costs.assign(1 + 4 * task.n_types, <uint8_t>INVALID)
-                    if open_type == NONE:
-                        s.costs[0] = CORRECT
-                        for t in range(task.n_types):
-                            if can_begin(task, flags):
-                                s.costs[1 + 4 * t + BEGIN] = CORRECT
-                            if can_be_unit(task, flags):
-                                s.costs[1 + 4 * t + UNIT] = CORRECT
-                    else:
-                        if not flags & IS_LAST:
-                            s.costs[1 + 4 * open_type + IN] = CORRECT
-                        if can_end(task, flags):
-                            s.costs[1 + 4 * open_type + LAST] = CORRECT
+                    for action in range(1 + 4 * task.n_types):
+                        s.costs[action] = INVALID
+                        if is_valid(task, s.flags[step], open_type, action):
+                            s.costs[action] = CORRECT
                     action = learner.guess(&context, s.costs.data())
                     act(task, s, step, action)
                     open_type = open_after(action)
@@ -1148,7 +1152,6 @@ cdef class Explaining(Readings):
         cdef const SequenceC* doc
         cdef const TaskC* task = &self.task.c
         cdef int i, t, step, open_type, action, token, n_actions
-        cdef uint8_t flags
         n_actions = 1 + 4 * task.n_types
         parts = np.zeros(
             (self.n_tokens, scorer.c.program.n_templates, scorer.c.width), dtype="int16"
@@ -1172,16 +1175,10 @@ cdef class Explaining(Readings):
                     act(task, s, step, s.actions[step])
                     open_type = NONE
                     continue
-                flags = s.flags[step]
-                if open_type == NONE:
-                    valid_view[token, 0] = True
-                    for t in range(task.n_types):
-                        valid_view[token, 1 + 4 * t + BEGIN] = can_begin(task, flags)
-                        valid_view[token, 1 + 4 * t + UNIT] = can_be_unit(task, flags)
-                else:
-                    t = 1 + 4 * open_type
-                    valid_view[token, t + IN] = not flags & IS_LAST
-                    valid_view[token, t + LAST] = can_end(task, flags)
+                for action in range(n_actions):
+                    valid_view[token, action] = is_valid(
+                        task, s.flags[step], open_type, action
+                    )
                 for t in range(scorer.c.program.n_templates):
                     add_slots(
                         &scorer.c,

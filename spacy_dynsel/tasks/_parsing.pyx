@@ -5,7 +5,7 @@ for the weights that the next one adds up, and while they are on their way the o
 sentences take theirs. The result does not depend on how many there are.
 """
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
@@ -22,7 +22,7 @@ from ..bridge cimport (
 )
 from ..core.lexicon cimport Arena, Lexicon, LexiconC
 from ..core.program cimport ContextC, LexemeRecC
-from ..core.lines cimport Sums
+from ..core.lines cimport DYNSEL_PREFETCH, Lines, LinesC, Sums, find_value
 from ..core.rows cimport AskedC, RowsC, RowScorer, add_weights, ask_places, ask_weights
 from ..core.scorer cimport Verdict
 from ..core.small cimport SmallC, SmallScorer, add_stage, ask_stage
@@ -34,8 +34,10 @@ from .arc_eager cimport (
     RIGHT,
     SentenceC,
     apply,
+    copy_sentence,
     free_sentence,
     get_front,
+    get_state_key,
     get_valid,
     new_sentence,
     row_of,
@@ -54,6 +56,7 @@ from .parse_features cimport (
     find_label_places,
     read_slots,
 )
+from .ranking cimport ARC, RankFeatures, add_branch_keys, add_tree_keys, find_changes
 from .workers cimport atomic_int, free_reference, new_reference, run_workers
 
 cdef enum:
@@ -68,6 +71,7 @@ cdef enum:
     ACTION
     LABEL_PLACE
     LABEL
+    RANK
 
 # Labels that are not learned.
 ROOT = 0xFFFF
@@ -86,11 +90,50 @@ cdef struct ParserC:
     const int* boundary_margins
     const score_t* limits
     int n_lexical
+    int n_branches           # to try for a sentence
+    int branch_lead          # for decisions with less than this lead
+    float scale              # of the scores of actions
+    const LinesC* ranks      # the weights of the reranker, or NULL
+    PyObject* rank_features
 
 
-cdef struct RunC:
-    # A sentence on its way. The doc it belongs to is the worker's business.
+cdef struct LoggedC:
+    # A decision that was made.
+    int step
+    int action
+    int second               # the next best one, or NONE
+    int label
+    int lead
+
+
+cdef struct ChangeC:
+    int token
+    int head
+    int label
+
+
+cdef struct SwapC:
+    # A branch that is better than what it parts from, by its score.
+    int64_t score
+    int first                # into the changes
+    int end
+
+
+cdef cppclass Run:
+    # A sentence on its way, first as a whole, then the branches where it was unsure.
     SentenceC s
+    SentenceC branch
+    SentenceC* now           # one of these two
+    vector[LoggedC] log
+    vector[uint64_t] state_keys       # by step, those in which there was a decision
+    vector[int] chosen                # where to branch, into the log
+    int n_tried
+    vector[feat_t] rank_keys
+    vector[int] signs
+    vector[uint8_t] changed
+    vector[ChangeC] changes
+    vector[SwapC] swaps
+    LoggedC logged
     int phase
     int stage
     int action
@@ -100,9 +143,9 @@ cdef struct RunC:
     AskedC asked
     score_t* scores          # [width]
     size_t offset            # of its doc among all tokens
-    int[MAX_PLACES] places
-    atom_t[MAX_SLOTS] values
-    feat_t[MAX_KEYS] keys
+    int places[MAX_PLACES]
+    atom_t values[MAX_SLOTS]
+    feat_t keys[MAX_KEYS]
 
 
 cdef struct ChoiceC:
@@ -134,13 +177,13 @@ cdef inline ChoiceC choose(const Sums* sums, int valid) noexcept nogil:
     return choice
 
 
-cdef inline void ask_action(const ParserC* parser, RunC* run, int stage) noexcept nogil:
+cdef inline void ask_action(const ParserC* parser, Run* run, int stage) noexcept nogil:
     cdef const FeaturesC* features = parser.action_features
     cdef ContextC context
     context.lexemes = NULL
     context.dynamic = run.values
     read_slots(
-        &run.s, features, features.stage_ends[stage - 1] if stage else 0,
+        run.now, features, features.stage_ends[stage - 1] if stage else 0,
         features.stage_ends[stage], run.places, run.values,
     )
     ask_stage(parser.actions, stage, &context, run.keys)
@@ -148,13 +191,13 @@ cdef inline void ask_action(const ParserC* parser, RunC* run, int stage) noexcep
     run.phase = ACTION
 
 
-cdef inline void ask_label(const ParserC* parser, RunC* run, int stage) noexcept nogil:
+cdef inline void ask_label(const ParserC* parser, Run* run, int stage) noexcept nogil:
     cdef const FeaturesC* features = parser.label_features
     cdef ContextC context
     context.lexemes = NULL
     context.dynamic = run.values
     read_slots(
-        &run.s, features, features.stage_ends[stage - 1] if stage else 0,
+        run.now, features, features.stage_ends[stage - 1] if stage else 0,
         features.stage_ends[stage], run.places, run.values,
     )
     ask_places(parser.labels, stage, &context, run.keys)
@@ -162,27 +205,59 @@ cdef inline void ask_label(const ParserC* parser, RunC* run, int stage) noexcept
     run.phase = LABEL_PLACE
 
 
-cdef bint next_decision(const ParserC* parser, RunC* run) noexcept nogil:
+cdef bint next_decision(const ParserC* parser, Run* run) noexcept nogil:
     """RETURNS: False at the end of the sentence."""
-    if not settle(&run.s):
-        return False
+    cdef SentenceC* s = run.now
+    if not settle(s):
+        return end_tree(parser, run)
+    if s == &run.branch:
+        if s.step < <int>run.state_keys.size() and (
+            run.state_keys[s.step] == get_state_key(s)
+        ):
+            replay(run, s.step)
+            return end_tree(parser, run)
+    elif parser.n_branches:
+        run.state_keys.resize(s.step + 1)
+        run.state_keys[s.step] = get_state_key(s)
     memset(&run.sums, 0, sizeof(Sums))
-    find_action_places(&run.s, run.places)
+    find_action_places(s, run.places)
     ask_action(parser, run, 0)
     return True
 
 
+cdef bint take(const ParserC* parser, Run* run) noexcept nogil:
+    """Go on with the action that was chosen. RETURNS: False at the end."""
+    cdef SentenceC* s = run.now
+    if run.logged.action != LEFT and run.logged.action != RIGHT:
+        return finish_decision(parser, run, 0)
+    run.head = get_front(s)
+    run.dependent = s.stack[s.top - 1]
+    if run.logged.action == RIGHT:
+        run.head, run.dependent = run.dependent, run.head
+    find_label_places(s, run.head, run.dependent, run.places)
+    memset(run.scores, 0, parser.labels.width * sizeof(score_t))
+    ask_label(parser, run, 0)
+    return True
+
+
+cdef bint finish_decision(const ParserC* parser, Run* run, int label) noexcept nogil:
+    run.logged.label = label
+    if parser.n_branches and run.now == &run.s:
+        run.log.push_back(run.logged)
+    apply(run.now, run.logged.action, label)
+    return next_decision(parser, run)
+
+
 cdef bint advance(
-    const ParserC* parser, RunC* run, uint64_t* action_counts, uint64_t* label_counts
+    const ParserC* parser, Run* run, uint64_t* action_counts, uint64_t* label_counts
 ) noexcept nogil:
     """Take one step. RETURNS: False at the end of the sentence."""
-    cdef SentenceC* s = &run.s
     cdef ChoiceC choice
     cdef Verdict verdict
     cdef int margin
     if run.phase == ACTION:
         add_stage(parser.actions, run.stage, run.keys, &run.sums)
-        choice = choose(&run.sums, get_valid(s))
+        choice = choose(&run.sums, get_valid(run.now))
         if (
             run.stage + 1 < parser.actions.program.n_stages
             and choice.lead < parser.action_margins[run.stage]
@@ -190,22 +265,18 @@ cdef bint advance(
             ask_action(parser, run, run.stage + 1)
             return True
         action_counts[run.stage] += 1
-        run.action = choice.label
-        if run.action != LEFT and run.action != RIGHT:
-            apply(s, run.action, 0)
-            return next_decision(parser, run)
-        run.head = get_front(s)
-        run.dependent = s.stack[s.top - 1]
-        if run.action == RIGHT:
-            run.head, run.dependent = run.dependent, run.head
-        find_label_places(s, run.head, run.dependent, run.places)
-        memset(run.scores, 0, parser.labels.width * sizeof(score_t))
-        ask_label(parser, run, 0)
-        return True
+        run.logged.step = run.now.step
+        run.logged.action = choice.label
+        run.logged.second = choice.second
+        run.logged.lead = choice.lead
+        return take(parser, run)
     if run.phase == LABEL_PLACE:
         ask_weights(parser.labels, run.stage, run.keys, &run.asked)
         run.phase = LABEL
         return True
+    if run.phase == RANK:
+        judge_branch(parser, run)
+        return next_branch(parser, run)
     add_weights(parser.labels, &run.asked, run.scores)
     margin = 0
     if run.stage + 1 < parser.labels.program.n_stages:
@@ -217,8 +288,190 @@ cdef bint advance(
         ask_label(parser, run, run.stage + 1)
         return True
     label_counts[run.stage] += 1
-    apply(s, run.action, verdict.label)
+    return finish_decision(parser, run, verdict.label)
+
+
+cdef bint start_run(const ParserC* parser, Run* run) noexcept nogil:
+    """Start on a sentence. RETURNS: False if there is nothing to decide."""
+    run.now = &run.s
+    run.log.clear()
+    run.state_keys.clear()
+    run.chosen.clear()
+    run.swaps.clear()
+    run.changes.clear()
+    run.n_tried = 0
+    start(&run.s)
     return next_decision(parser, run)
+
+
+cdef void replay(Run* run, int step) noexcept nogil:
+    """Finish a branch that is back in a state in which the sentence was before."""
+    cdef int i
+    for i in range(run.chosen[run.n_tried - 1], <int>run.log.size()):
+        if run.log[i].step >= step:
+            settle(run.now)
+            apply(run.now, run.log[i].action, run.log[i].label)
+    settle(run.now)
+
+
+cdef bint end_tree(const ParserC* parser, Run* run) noexcept nogil:
+    """A tree is complete: what comes next? RETURNS: False if nothing does."""
+    cdef size_t i
+    if not parser.n_branches:
+        return False
+    if run.now == &run.s:
+        choose_branches(parser, run)
+        return next_branch(parser, run)
+    if not find_changes(&run.s, &run.branch, run.changed):
+        return next_branch(parser, run)
+    add_tree_keys(
+        <RankFeatures>parser.rank_features, &run.s, &run.branch, run.changed.data(),
+        run.rank_keys, run.signs,
+    )
+    for i in range(run.rank_keys.size()):
+        DYNSEL_PREFETCH(&parser.ranks.lines[run.rank_keys[i] >> parser.ranks.shift])
+    run.phase = RANK
+    return True
+
+
+cdef void choose_branches(const ParserC* parser, Run* run) noexcept nogil:
+    """The decisions of least lead, the least of all first."""
+    cdef int i, j
+    for i in range(<int>run.log.size()):
+        if run.log[i].second == NONE or run.log[i].lead >= parser.branch_lead:
+            continue
+        if <int>run.chosen.size() < parser.n_branches:
+            run.chosen.push_back(i)
+        elif run.log[i].lead < run.log[run.chosen.back()].lead:
+            run.chosen[run.chosen.size() - 1] = i
+        else:
+            continue
+        j = <int>run.chosen.size() - 1
+        while j > 0 and run.log[run.chosen[j - 1]].lead > run.log[run.chosen[j]].lead:
+            run.chosen[j - 1], run.chosen[j] = run.chosen[j], run.chosen[j - 1]
+            j -= 1
+
+
+cdef bint next_branch(const ParserC* parser, Run* run) noexcept nogil:
+    """Start on the next branch. RETURNS: False if there is none, or no memory for it."""
+    cdef int i, j
+    if run.n_tried == <int>run.chosen.size() or not copy_sentence(&run.branch, &run.s):
+        apply_swaps(run)
+        return False
+    i = run.chosen[run.n_tried]
+    run.n_tried += 1
+    run.now = &run.branch
+    for j in range(i):
+        settle(run.now)
+        apply(run.now, run.log[j].action, run.log[j].label)
+    settle(run.now)
+    run.rank_keys.clear()
+    run.signs.clear()
+    add_branch_keys(
+        <RankFeatures>parser.rank_features, run.now, run.log[i].action, run.log[i].second,
+        <int>(8 * run.log[i].lead / parser.scale), run.rank_keys, run.signs,
+    )
+    run.logged.action = run.log[i].second
+    return take(parser, run)
+
+
+cdef void judge_branch(const ParserC* parser, Run* run) noexcept nogil:
+    """Keep a branch if it is better."""
+    cdef ChangeC change
+    cdef SwapC swap
+    cdef size_t i
+    cdef int token
+    swap.score = 0
+    for i in range(run.rank_keys.size()):
+        swap.score += run.signs[i] * <int>find_value(
+            &parser.ranks.lines[run.rank_keys[i] >> parser.ranks.shift], run.rank_keys[i]
+        )
+    if swap.score <= 0:
+        return
+    swap.first = <int>run.changes.size()
+    for token in range(run.s.n):
+        if run.changed[token] & ARC:
+            change.token = token
+            change.head = run.branch.heads[token]
+            change.label = run.branch.labels[token]
+            run.changes.push_back(change)
+    swap.end = <int>run.changes.size()
+    run.swaps.push_back(swap)
+
+
+cdef void apply_swaps(Run* run) noexcept nogil:
+    """Apply what is better, the best first, as long as it stays a projective tree."""
+    cdef SwapC swap
+    cdef size_t i, j
+    cdef int k
+    cdef bint good
+    for i in range(1, run.swaps.size()):
+        j = i
+        while j > 0 and run.swaps[j - 1].score < run.swaps[j].score:
+            swap = run.swaps[j]
+            run.swaps[j] = run.swaps[j - 1]
+            run.swaps[j - 1] = swap
+            j -= 1
+    run.changed.assign(run.s.n, <uint8_t>0)
+    for i in range(run.swaps.size()):
+        swap = run.swaps[i]
+        good = True
+        for k in range(swap.first, swap.end):
+            good = good and not run.changed[run.changes[k].token]
+        if not good:
+            continue
+        exchange(run, &swap)
+        if i and not is_good_tree(run, &swap):
+            exchange(run, &swap)
+            continue
+        for k in range(swap.first, swap.end):
+            run.changed[run.changes[k].token] = True
+
+
+cdef void exchange(Run* run, const SwapC* swap) noexcept nogil:
+    """Put changes in the place of what they change, and the other way round."""
+    cdef ChangeC* change
+    cdef int k, head, label
+    for k in range(swap.first, swap.end):
+        change = &run.changes[k]
+        head = run.s.heads[change.token]
+        label = run.s.labels[change.token]
+        run.s.heads[change.token] = change.head
+        run.s.labels[change.token] = change.label
+        change.head = head
+        change.label = label
+
+
+cdef bint is_good_tree(const Run* run, const SwapC* swap) noexcept nogil:
+    """Whether changed arcs leave a projective tree with one root."""
+    cdef const SentenceC* s = &run.s
+    cdef int k, i, low, high, token, n
+    n = 0
+    for i in range(s.n):
+        n += s.heads[i] == NONE
+    if n != 1:
+        return False
+    for k in range(swap.first, swap.end):
+        token = run.changes[k].token
+        n = 0
+        while token != NONE:
+            token = s.heads[token]
+            n += 1
+            if n > s.n:
+                return False
+        token = run.changes[k].token
+        if s.heads[token] == NONE:
+            continue
+        low = min(token, s.heads[token])
+        high = max(token, s.heads[token])
+        for i in range(s.n):
+            if s.heads[i] == NONE:
+                if low < i < high:
+                    return False
+            elif i != low and i != high and s.heads[i] != low and s.heads[i] != high:
+                if (low < i < high) != (low < s.heads[i] < high):
+                    return False
+    return True
 
 
 cdef struct JobC:
@@ -250,7 +503,7 @@ cdef cppclass Worker:
     vector[ParseTokenC] tokens
     vector[LexemeRecC*] records
     vector[uint8_t] starts            # by token that is not white space
-    vector[RunC] runs
+    vector[Run] runs
     vector[score_t] scores
     vector[int] active
     vector[int] idle
@@ -296,6 +549,10 @@ def parse(
     SmallScorer boundaries,
     tuple margins,
     int n_threads,
+    int n_branches=0,
+    float branch_lead=0,
+    RankFeatures rank_features=None,
+    Lines ranks=None,
 ):
     """Parse docs.
 
@@ -303,6 +560,10 @@ def parse(
     boundaries (SmallScorer): Finds the sentences of docs that do not say where they
         start; if missing, such docs are one sentence.
     margins (tuple): The margins of the stages of each, but the last.
+    n_branches (int): How many second-best actions to try for a sentence.
+    branch_lead (float): The lead from which on actions are not doubted.
+    rank_features (RankFeatures), ranks (Lines): The templates and the weights by which
+        to choose between trees.
     """
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
@@ -364,6 +625,15 @@ def parse(
         job.parser.label_margins = label_margins.data()
         job.parser.boundary_margins = boundary_margins.data()
         job.parser.limits = limits.data()
+        job.parser.n_branches = 0
+        job.parser.ranks = NULL
+        job.parser.rank_features = NULL
+        job.parser.scale = actions.scale
+        if n_branches and rank_features is not None and ranks is not None:
+            job.parser.n_branches = n_branches
+            job.parser.branch_lead = <int>min(<float>(1 << 17), branch_lead * actions.scale)
+            job.parser.ranks = &ranks.c
+            job.parser.rank_features = <PyObject*>rank_features
         job.parser.n_lexical = lexicon.n_columns
         job.owner = <PyObject*>owner
         job.docs = sequences.data()
@@ -397,6 +667,7 @@ cdef void work(void* data, int number) noexcept nogil:
     worker.scores.resize(<size_t>GROUP * job.parser.labels.width)
     for i in range(GROUP):
         memset(&worker.runs[i].s, 0, sizeof(SentenceC))
+        memset(&worker.runs[i].branch, 0, sizeof(SentenceC))
         worker.runs[i].scores = worker.scores.data() + i * job.parser.labels.width
         worker.idle.push_back(i)
     worker.action_counts = job.action_counts + number * job.parser.actions.program.n_stages
@@ -413,13 +684,14 @@ cdef void work(void* data, int number) noexcept nogil:
         advance_all(job, &worker)
     for i in range(GROUP):
         free_sentence(&worker.runs[i].s)
+        free_sentence(&worker.runs[i].branch)
     free_sentence(&worker.whole)
 
 
 cdef void advance_all(JobC* job, Worker* worker) noexcept nogil:
     """Let each sentence take a step."""
     cdef int i = 0
-    cdef RunC* run
+    cdef Run* run
     while i < <int>worker.active.size():
         run = &worker.runs[worker.active[i]]
         if advance(&job.parser, run, worker.action_counts, worker.label_counts):
@@ -431,7 +703,7 @@ cdef void advance_all(JobC* job, Worker* worker) noexcept nogil:
             worker.active.pop_back()
 
 
-cdef void write_tree(JobC* job, RunC* run) noexcept nogil:
+cdef void write_tree(JobC* job, Run* run) noexcept nogil:
     cdef SentenceC* s = &run.s
     cdef int i, token
     for i in range(s.n):
@@ -554,7 +826,7 @@ cdef bint parse_sentence(
     """Start on a sentence, as soon as there is room for it. RETURNS: False after an
     error."""
     cdef SentenceC* whole = &worker.whole
-    cdef RunC* run
+    cdef Run* run
     cdef int i, number
     while worker.idle.empty():
         advance_all(job, worker)
@@ -567,8 +839,7 @@ cdef bint parse_sentence(
         memcpy(row_of(&run.s, i - first), row_of(whole, i), whole.stride * sizeof(atom_t))
         run.s.pos_bits[i - first] = whole.pos_bits[i]
         run.s.tokens[i - first] = whole.tokens[i]
-    start(&run.s)
-    if next_decision(&job.parser, run):
+    if start_run(&job.parser, run):
         worker.idle.pop_back()
         worker.active.push_back(number)
     else:

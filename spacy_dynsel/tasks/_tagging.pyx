@@ -288,7 +288,7 @@ cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept no
         # First what does not depend on tags, for some tokens, then their tags.
         for i in range(start, min(start + AHEAD_TOKENS, piece.n)):
             if records + i + AHEAD_ROWS <= last:
-                prefetch_rows(scorer, records[i + AHEAD_ROWS])
+                prefetch_rows(records[i + AHEAD_ROWS])
             context.lexemes = records + i - REACH_C
             sum_fused(
                 scorer, 0, &context,

@@ -16,7 +16,8 @@ from ..bridge cimport (
 from ..core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ..core.lexicon cimport UNKNOWN, Arena, Lexicon
 from ..core.program cimport HIDDEN, ContextC, LexemeRecC
-from ..core.typedefs cimport atom_t, uint8_t
+from ..core.ranker cimport RankLearner
+from ..core.typedefs cimport atom_t, uint8_t, uint64_t
 from .arc_eager cimport (
     GoldTreeC,
     LEFT,
@@ -26,9 +27,11 @@ from .arc_eager cimport (
     SentenceC,
     UNKNOWN_HEAD,
     apply,
+    copy_sentence,
     free_sentence,
     get_costs,
     get_front,
+    get_state_key,
     get_valid,
     new_sentence,
     row_of,
@@ -46,6 +49,16 @@ from .parse_features cimport (
     find_label_places,
     read_slots,
 )
+from .ranking cimport RankFeatures, add_branch_keys, add_tree_keys, find_changes
+
+
+cdef struct LoggedC:
+    # A decision that was made.
+    int step
+    int action
+    int second               # the next best one, or NONE
+    int label
+    float lead
 
 
 cdef class TrainingBatch:
@@ -70,6 +83,8 @@ cdef class TrainingBatch:
     cdef TagMap tags
     # Of one sentence
     cdef SentenceC sentence
+    cdef SentenceC branch
+    cdef vector[uint8_t] all_labels
     cdef vector[int] local_heads
     cdef vector[int] local_labels
     cdef vector[int] first
@@ -122,6 +137,7 @@ cdef class TrainingBatch:
 
     def __dealloc__(self):
         free_sentence(&self.sentence)
+        free_sentence(&self.branch)
 
     cdef int _load_all(self) except -1 nogil:
         """Lay all docs end to end, as one sequence of tokens that are not white space."""
@@ -402,3 +418,166 @@ cdef class TrainingBatch:
                         head_view[s.tokens[i]] = s.tokens[s.heads[i]]
                         label_view[s.tokens[i]] = s.labels[i]
         return all_heads, all_labels
+
+    def update_ranker(
+        self,
+        Features actions not None,
+        Features labels not None,
+        RankFeatures features not None,
+        Learner action_learner not None,
+        Learner label_learner not None,
+        RankLearner ranker not None,
+        int n_branches,
+        float max_lead,
+    ):
+        """Parse docs that the learners have not seen, branch where they are unsure, and
+        learn which branches lead to better trees.
+
+        n_branches (int): How many branches to try for a sentence.
+        max_lead (float): The lead from which on a decision counts as sure.
+        RETURNS (float): The summed loss.
+        """
+        cdef SentenceC* s = &self.sentence
+        cdef SentenceC* branch = &self.branch
+        cdef vector[LoggedC] log
+        cdef vector[uint64_t] state_keys
+        cdef vector[int] chosen
+        cdef vector[uint8_t] changes
+        cdef LoggedC logged
+        cdef double loss = 0
+        cdef int number, i, j, k, gain
+        self.all_labels.assign(label_learner.n_labels, <uint8_t>CORRECT)
+        with nogil:
+            for number in range(<int>self.ends.size()):
+                self._load(number)
+                start(s)
+                log.clear()
+                state_keys.clear()
+                while settle(s):
+                    logged = self._decide(s, actions, labels, action_learner, label_learner, NONE)
+                    state_keys.resize(s.step + 1)
+                    state_keys[s.step] = get_state_key(s)
+                    log.push_back(logged)
+                    apply(s, logged.action, logged.label)
+                self._choose_branches(log, n_branches, max_lead, chosen)
+                for k in range(<int>chosen.size()):
+                    i = chosen[k]
+                    if not copy_sentence(branch, s):
+                        with gil:
+                            raise MemoryError()
+                    for j in range(i):
+                        settle(branch)
+                        apply(branch, log[j].action, log[j].label)
+                    settle(branch)
+                    ranker.keys.clear()
+                    ranker.signs.clear()
+                    add_branch_keys(
+                        features, branch, log[i].action, log[i].second,
+                        <int>(8 * log[i].lead), ranker.keys, ranker.signs,
+                    )
+                    logged = self._decide(
+                        branch, actions, labels, action_learner, label_learner, log[i].second
+                    )
+                    apply(branch, logged.action, logged.label)
+                    while settle(branch):
+                        if branch.step < <int>state_keys.size() and (
+                            state_keys[branch.step] == get_state_key(branch)
+                        ):
+                            # From here on, all goes as before.
+                            for j in range(i, <int>log.size()):
+                                if log[j].step >= branch.step:
+                                    settle(branch)
+                                    apply(branch, log[j].action, log[j].label)
+                            settle(branch)
+                            break
+                        logged = self._decide(
+                            branch, actions, labels, action_learner, label_learner, NONE
+                        )
+                        apply(branch, logged.action, logged.label)
+                    if not find_changes(s, branch, changes):
+                        continue
+                    gain = 0
+                    for j in range(s.n):
+                        gain += self._is_right(branch, j) - self._is_right(s, j)
+                    if gain == 0:
+                        continue
+                    add_tree_keys(features, s, branch, changes.data(), ranker.keys, ranker.signs)
+                    loss += ranker.learn(gain)
+        return loss
+
+    cdef int _is_right(self, const SentenceC* s, int token) noexcept nogil:
+        if self.local_heads[token] == UNKNOWN_HEAD:
+            return 0
+        if s.heads[token] == NONE:
+            return self.local_heads[token] == s.n
+        return s.heads[token] == self.local_heads[token] and (
+            s.labels[token] == self.local_labels[token]
+        )
+
+    cdef void _choose_branches(
+        self, const vector[LoggedC]& log, int n_branches, float max_lead, vector[int]& chosen
+    ) noexcept nogil:
+        """The decisions of least lead."""
+        cdef int i, j
+        chosen.clear()
+        for i in range(<int>log.size()):
+            if log[i].second == NONE or log[i].lead >= max_lead:
+                continue
+            if <int>chosen.size() < n_branches:
+                chosen.push_back(i)
+            elif log[i].lead < log[chosen.back()].lead:
+                chosen[chosen.size() - 1] = i
+            else:
+                continue
+            j = <int>chosen.size() - 1
+            while j > 0 and log[chosen[j - 1]].lead > log[chosen[j]].lead:
+                chosen[j - 1], chosen[j] = chosen[j], chosen[j - 1]
+                j -= 1
+
+    cdef LoggedC _decide(
+        self,
+        SentenceC* s,
+        Features actions,
+        Features labels,
+        Learner action_learner,
+        Learner label_learner,
+        int action,
+    ) noexcept nogil:
+        """Make one decision, or take the given action."""
+        cdef int[MAX_PLACES] places
+        cdef atom_t[MAX_SLOTS] values
+        cdef uint8_t[N_ACTIONS] costs
+        cdef ContextC context
+        cdef LoggedC logged
+        cdef int i, valid, head, dependent
+        context.lexemes = NULL
+        context.dynamic = values
+        logged.step = s.step
+        logged.action = action
+        logged.second = NONE
+        logged.label = 0
+        logged.lead = 0
+        if action == NONE:
+            valid = get_valid(s)
+            for i in range(N_ACTIONS):
+                costs[i] = CORRECT if valid >> i & 1 else INVALID
+            find_action_places(s, places)
+            read_slots(s, &actions.c, 0, actions.c.n_slots, places, values)
+            logged.action = action_learner.guess(&context, costs)
+            for i in range(N_ACTIONS):
+                if i != logged.action and valid >> i & 1 and (
+                    logged.second == NONE
+                    or action_learner.scores[i] > action_learner.scores[logged.second]
+                ):
+                    logged.second = i
+            if logged.second != NONE:
+                logged.lead = (
+                    action_learner.scores[logged.action] - action_learner.scores[logged.second]
+                )
+        if logged.action == LEFT or logged.action == RIGHT:
+            head = get_front(s) if logged.action == LEFT else s.stack[s.top - 1]
+            dependent = s.stack[s.top - 1] if logged.action == LEFT else get_front(s)
+            find_label_places(s, head, dependent, places)
+            read_slots(s, &labels.c, 0, labels.c.n_slots, places, values)
+            logged.label = label_learner.guess(&context, self.all_labels.data())
+        return logged

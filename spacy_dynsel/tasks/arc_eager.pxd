@@ -12,6 +12,7 @@ When the buffer is empty and several tokens wait for a head, they go back to its
 one by one, where LEFT and RIGHT connect them: the last one is the root, so that there
 is one for each sentence. Tokens that are white space are not part of it.
 """
+from ..core.hashing cimport mix
 from ..core.typedefs cimport atom_t, uint8_t, uint64_t
 
 cdef enum:
@@ -46,6 +47,8 @@ cdef enum:
     PREVIOUS
     POSITION
     SIDE
+    LEAD
+    PAIR
     N_STATE_COLUMNS
 
 cdef enum:
@@ -77,6 +80,8 @@ cdef struct SentenceC:
     int front                # the next token to be read
     int returned             # the token before that, which came from the stack, or NONE
     int previous             # the last transition
+    int step                 # how often something was pushed or popped
+    uint64_t* stack_keys     # [n + 1] for each height what is on the stack, as a hash
 
 
 cdef inline atom_t* row_of(const SentenceC* s, int token) noexcept nogil:
@@ -99,6 +104,12 @@ cdef inline bint is_waiting(const SentenceC* s, int token) noexcept nogil:
     return token >= s.front or token == s.returned
 
 
+cdef inline uint64_t get_state_key(const SentenceC* s) noexcept nogil:
+    """A hash of what decides which transitions are possible from now on."""
+    return mix(mix(s.stack_keys[s.top], s.front), s.returned + 2)
+
+
+cdef bint copy_sentence(SentenceC* s, const SentenceC* other) noexcept nogil
 cdef bint new_sentence(SentenceC* s, int n, int n_lexical) noexcept nogil
 cdef void free_sentence(SentenceC* s) noexcept nogil
 cdef void start(SentenceC* s) noexcept nogil

@@ -1,7 +1,7 @@
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
-from ..core.hashing cimport fold
+from ..core.hashing cimport fold, mix
 from ..core.lexicon cimport FIRST_VALUE
 
 cdef enum:
@@ -17,7 +17,8 @@ cdef bint new_sentence(SentenceC* s, int n, int n_lexical) noexcept nogil:
     if n > s.capacity or s.rows == NULL:
         free_sentence(s)
         room = max(64, n + n // 2)
-        size = room * (3 * sizeof(uint64_t) + 8 * sizeof(int) + sizeof(uint8_t))
+        size = room * (4 * sizeof(uint64_t) + 8 * sizeof(int) + sizeof(uint8_t))
+        size += sizeof(uint64_t)
         size += (room + FIRST_ROW) * stride * sizeof(atom_t)
         block = <char*>malloc(size)
         if block == NULL:
@@ -26,7 +27,8 @@ cdef bint new_sentence(SentenceC* s, int n, int n_lexical) noexcept nogil:
         s.pos_bits = <uint64_t*>block
         s.left_sets = s.pos_bits + room
         s.right_sets = s.left_sets + room
-        s.rows = <atom_t*>(s.right_sets + room)
+        s.stack_keys = s.right_sets + room
+        s.rows = <atom_t*>(s.stack_keys + room + 1)
         s.tokens = <int*>(s.rows + (room + FIRST_ROW) * stride)
         s.heads = s.tokens + room
         s.labels = s.heads + room
@@ -74,16 +76,35 @@ cdef void start(SentenceC* s) noexcept nogil:
     s.front = 0
     s.returned = NONE
     s.previous = N_ACTIONS
+    s.step = 0
+    s.stack_keys[0] = 0
+
+
+cdef bint copy_sentence(SentenceC* s, const SentenceC* other) noexcept nogil:
+    """Make a sentence of the same tokens, in its first state. RETURNS: Whether there
+    was enough memory."""
+    if not new_sentence(s, other.n, other.n_lexical):
+        return False
+    memcpy(s.rows, other.rows, <size_t>(s.n + FIRST_ROW) * s.stride * sizeof(atom_t))
+    memcpy(s.pos_bits, other.pos_bits, s.n * sizeof(uint64_t))
+    memcpy(s.tokens, other.tokens, s.n * sizeof(int))
+    start(s)
+    return True
 
 
 cdef inline void push(SentenceC* s, int token) noexcept nogil:
     s.stack[s.top] = token
     s.on_stack[token] = True
+    s.stack_keys[s.top + 1] = mix(
+        s.stack_keys[s.top], 2 * token + (s.heads[token] != NONE)
+    )
     s.top += 1
+    s.step += 1
 
 
 cdef inline int pop(SentenceC* s) noexcept nogil:
     s.top -= 1
+    s.step += 1
     s.on_stack[s.stack[s.top]] = False
     return s.stack[s.top]
 

@@ -82,8 +82,14 @@ ROUND = 64
 REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
 MAX_BIAS = 32.0
 MAX_SCORE = (1 << 15) - 1
-# How many models without a part of the data annotate that part for a second pass.
-N_FOLDS = 4
+MAX_TYPES = (MAX_LABELS - 1) // 4
+# The score of beginning an entity of a type that nothing was learned about.
+NEVER = -32767
+# How many models without a part of the data annotate that part for a second pass, and
+# how they learn: like a first pass by the shipped configs.
+N_FOLDS = 5
+FOLD_EPOCHS = 6
+FOLD_DROPOUT = 0.1
 # What a second pass looks at, in its first stage and at its end.
 FIRST_TEMPLATES = [
     "first[-2]",
@@ -228,6 +234,7 @@ class EntityModel(LinearModel):
         self.gazetteers = gazetteers if lists else None
         self._own_templates = templates
         self._folds: list[Learner] = []
+        self._known = np.zeros(0, dtype="uint32")
         self._list_arrays: dict[str, np.ndarray] = {}
         self._gazetteer: Gazetteer | None = None
         self.direction = direction
@@ -254,10 +261,9 @@ class EntityModel(LinearModel):
 
     @bias.setter
     def bias(self, bias: float) -> None:
+        # In both passes, which was better on development data than in the second alone.
         if self._second is not None:
-            # What the first pass finds stays as the second one has learned it.
-            self._bias = self._second.bias = bias
-            return
+            self._second.bias = bias
         if bias == self._bias:
             return
         self._bias = bias
@@ -306,9 +312,11 @@ class EntityModel(LinearModel):
         n_tokens = sum(len(gold.doc) for gold in get_examples())
         if n_tokens < MIN_TOKENS_FOR_CUTOFF:
             self._new_learner(self.settings.for_small_data())
-            return
-        self._new_learner(self.settings)
-        if count_features and self.settings.cutoff > 1:
+        else:
+            self._new_learner(self.settings)
+        if self._second is not None:
+            self._train_folds(list(get_examples()))
+        if count_features and self._used_settings.cutoff > 1:
             for batch in minibatch(get_examples(), ROUND):
                 training = self._training_batch(batch, None)
                 for learner in self._learners:
@@ -364,44 +372,51 @@ class EntityModel(LinearModel):
             loss += self._second._learn(batch, starts, drop, first)
         return float(loss)
 
+    def _train_folds(self, examples: list[GoldEntities]) -> None:
+        """Train the models that annotate docs for a second pass. They are finished
+        before it starts to learn, so that what it sees is as good as it will be in the
+        end."""
+        rng = np.random.default_rng(self._used_settings.seed)
+        for _ in range(FOLD_EPOCHS):
+            order = rng.permutation(len(examples)).tolist()
+            for batch in minibatch((examples[i] for i in order), ROUND):
+                for starts in self._training_starts(batch):
+                    self._teach_folds(batch, starts, FOLD_DROPOUT)
+        self._known = np.unique(_get_numbers(examples))
+
+    def _teach_folds(
+        self, batch: list[GoldEntities], starts: np.ndarray | None, drop: float
+    ) -> None:
+        """Let each fold's model learn from all docs that are not in its fold."""
+        folds = _get_numbers(batch) % N_FOLDS
+        for fold, learner in enumerate(self._folds):
+            part, own, _ = _select(batch, starts, folds != fold)
+            if part:
+                self._training_batch(part, own).update(
+                    learner, drop, self.settings.predicted_history
+                )
+
     def _annotate_unseen(
         self, batch: list[GoldEntities], starts: np.ndarray | None, drop: float
     ) -> np.ndarray:
-        """The actions of a first pass that has not seen the docs. After loading there
-        is none; then the model itself has to do."""
-        ends = np.cumsum([len(gold.doc) for gold in batch])
-        actions = np.zeros(int(ends[-1]), dtype="uint16")
-        folds = np.array([_get_fold(gold.doc) for gold in batch])
-        for number, learner in enumerate(self._folds or self._learners[:1]):
-            inside = np.arange(len(batch))
-            if self._folds:
-                inside = np.flatnonzero(folds == number)
-            outside = np.setdiff1d(np.arange(len(batch)), inside)
-            for chosen, learns in ((outside, True), (inside, False)):
-                part = [batch[i] for i in chosen]
-                if not part:
-                    continue
-                slices = [slice(ends[i] - len(batch[i].doc), ends[i]) for i in chosen]
-                own = None
-                if starts is not None:
-                    own = np.concatenate([starts[here] for here in slices])
-                if learns:
-                    self._training_batch(part, own).update(
-                        learner, drop, self.settings.predicted_history
-                    )
-                    continue
-                guessed = Guessing(
+        """What a first pass finds that has not seen the docs. After loading there is
+        none; then the model itself has to do."""
+        numbers = _get_numbers(batch)
+        new, own, _ = _select(batch, starts, ~np.isin(numbers, self._known))
+        if new:
+            self._teach_folds(new, own, drop)
+        actions = np.zeros(sum(len(gold.doc) for gold in batch), dtype="uint16")
+        learners = self._folds or self._learners[:1]
+        for fold, learner in enumerate(learners):
+            part, own, inside = _select(batch, starts, numbers % len(learners) == fold)
+            if part:
+                actions[inside] = Guessing(
                     [gold.doc for gold in part],
                     own,
                     self._make_task(keep_entities=False),
                     self._training_lexicon,
                     self._reader,
                 ).guess(learner)
-                offset = 0
-                for here in slices:
-                    n = here.stop - here.start
-                    actions[here] = guessed[offset : offset + n]
-                    offset += n
         return actions
 
     def predict(
@@ -421,8 +436,25 @@ class EntityModel(LinearModel):
         RETURNS (EntityBatch): The actions. With two passes, the stages are counted in
             the second.
         """
+        batch = self._predict_once(docs, margin, n_threads, keep_entities, first)
+        if self._second is None:
+            return batch
+        self._second.max_lexemes = self.max_lexemes
+        return self._second._predict_once(
+            docs, margin, n_threads, keep_entities, batch.actions
+        )
+
+    def _predict_once(
+        self,
+        docs: list[Doc],
+        margin: float | list[float],
+        n_threads: int,
+        keep_entities: bool,
+        first: np.ndarray | None,
+    ) -> EntityBatch:
+        """Predict the actions of docs by this pass alone."""
         scorer = self.scorer
-        batch = predict(
+        return predict(
             docs,
             self._make_task(keep_entities=keep_entities),
             self.lexicon,
@@ -431,16 +463,6 @@ class EntityModel(LinearModel):
             scorer.margins(margin),
             n_threads,
             first,
-        )
-        if self._second is None:
-            return batch
-        self._second.max_lexemes = self.max_lexemes
-        return self._second.predict(
-            docs,
-            margin,
-            n_threads,
-            keep_entities=keep_entities,
-            first=batch.actions,
         )
 
     def predict_in_training(
@@ -483,13 +505,9 @@ class EntityModel(LinearModel):
         """Say for each token how its action was found, and for each entity how sure
         it is; with two passes, by the second."""
         if self._second is not None:
-            second, self._second = self._second, None
-            try:
-                batch = self.predict([doc], margin, 1, keep_entities=keep_entities)
-            finally:
-                self._second = second
-            second.max_lexemes = self.max_lexemes
-            return second.explain(
+            batch = self._predict_once([doc], margin, 1, keep_entities, None)
+            self._second.max_lexemes = self.max_lexemes
+            return self._second.explain(
                 doc, margin, keep_entities=keep_entities, first=batch.actions
             )
         scorer = self.scorer
@@ -556,9 +574,8 @@ class EntityModel(LinearModel):
 
     def _check_labels(self, labels: list[str]) -> None:
         if self._count_outputs(labels) > MAX_LABELS:
-            most = (MAX_LABELS - 1) // 4
             raise ValueError(
-                Errors.DS044.format(name=TASK, n_labels=len(labels), most=most)
+                Errors.DS044.format(name=TASK, n_labels=len(labels), most=MAX_TYPES)
             )
 
     def _cardinalities(self) -> dict[str, int]:
@@ -577,7 +594,12 @@ class EntityModel(LinearModel):
     ) -> Scorer:
         # Weights that are small, or none, are scaled up by far: no sum may overflow.
         most = MAX_SCORE - MAX_WEIGHT * len(self.templates.templates)
-        bias = int(np.clip(np.rint(self._bias * scale), -most, most))
+        o_bias = int(np.clip(np.rint(self._bias * scale), -most, most))
+        bias = {0: o_bias}
+        # A type without weights must not win where all others have lost.
+        actions = np.unique(unpack_weights(index, slots)[1]).astype("int64")
+        for number in set(range(len(self.labels))) - set(((actions - 1) // 4).tolist()):
+            bias.update({1 + 4 * number + kind: NEVER for kind in range(4)})
         return Scorer(
             self._program,
             self.n_outputs,
@@ -585,7 +607,7 @@ class EntityModel(LinearModel):
             slots,
             scale,
             self._cardinalities(),
-            {0: bias},
+            bias,
         )
 
     def _make_task(self, *, keep_entities: bool) -> Task:
@@ -765,8 +787,20 @@ class EntityModel(LinearModel):
         )
 
 
-def _get_fold(doc: Doc) -> int:
-    return zlib.crc32(doc.text.encode("utf8")) % N_FOLDS
+def _get_numbers(batch: list[GoldEntities]) -> np.ndarray:
+    """For each doc a number that its text always has."""
+    texts = [gold.doc.text.encode("utf8") for gold in batch]
+    return np.array([zlib.crc32(text) for text in texts], dtype="uint32")
+
+
+def _select(
+    batch: list[GoldEntities], starts: np.ndarray | None, chosen: np.ndarray
+) -> tuple[list[GoldEntities], np.ndarray | None, np.ndarray]:
+    """Choose docs of a batch. RETURNS (tuple): The docs, their sentence starts, and
+    which tokens of the batch are theirs."""
+    inside = np.repeat(chosen, [len(gold.doc) for gold in batch])
+    part = [batch[i] for i in np.flatnonzero(chosen)]
+    return part, None if starts is None else starts[inside], inside
 
 
 def _own_starts(doc: Doc) -> np.ndarray:

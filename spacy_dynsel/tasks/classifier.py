@@ -81,14 +81,13 @@ class Classifier:
         self.n_labels = n_labels
         self._used_settings = settings
         self._scorer = None
-        self.learners = [
-            Learner(
-                self.program,
-                n_labels,
-                replace(settings, seed=(settings.seed + i * 1000) % 2**32),
-            )
-            for i in range(self.seeds)
-        ]
+        self.learners = [self.new_learner(i * 1000) for i in range(self.seeds)]
+
+    def new_learner(self, offset: int) -> Learner:
+        """Another learner of the same kind, with a seed of its own."""
+        seed = (self._used_settings.seed + offset) % 2**32
+        settings = replace(self._used_settings, seed=seed)
+        return Learner(self.program, self.n_labels, settings)
 
     def resume(self) -> None:
         """Go on learning from compiled weights."""

@@ -3,11 +3,12 @@ from libcpp.vector cimport vector
 from ..bridge cimport ParseTokenC
 from ..core.program cimport LexemeRecC, Program
 from ..core.typedefs cimport atom_t, uint8_t, uint64_t
-from .arc_eager cimport SentenceC
+from .arc_eager cimport NONE, SentenceC
 
 cdef enum:
     MAX_PLACES = 32
     MAX_SLOTS = 256
+    MAX_BETWEEN = 12
 
 
 cdef struct SlotC:
@@ -37,6 +38,33 @@ cdef class TagMap:
 
     cdef int _find(self, uint64_t key) noexcept nogil
     cdef int get(self, uint64_t tag, uint64_t lower) noexcept nogil
+
+
+cdef inline int get_neighbour(const SentenceC* s, int token, int offset) noexcept nogil:
+    if token == NONE or token + offset < 0 or token + offset >= s.n:
+        return NONE
+    return token + offset
+
+
+cdef inline int get_link(const int* links, int token) noexcept nogil:
+    return links[token] if token != NONE else NONE
+
+
+cdef inline atom_t get_distance(int distance) noexcept nogil:
+    if distance <= 4:
+        return distance
+    if distance <= 6:
+        return 5
+    return 6 if distance <= 10 else 7
+
+
+cdef inline uint64_t get_between(const SentenceC* s, int left, int right) noexcept nogil:
+    """The parts of speech between two tokens, as far as a limit from the right one."""
+    cdef uint64_t bits = 0
+    cdef int i
+    for i in range(max(left + 1, right - MAX_BETWEEN), right):
+        bits |= s.pos_bits[i]
+    return bits
 
 
 cdef inline void read_slots(

@@ -32,7 +32,9 @@ import numpy as np
 TOKEN_COLUMNS = [
     "tag", "pos", "label", "left_count", "right_count", "left_labels", "right_labels",
 ]
-STATE_COLUMNS = ["distance", "distance1", "between", "previous", "position", "side"]
+STATE_COLUMNS = [
+    "distance", "distance1", "between", "previous", "position", "side", "lead", "pair",
+]
 # The place of a column that belongs to no token.
 STATE_PLACE = "0"
 ACTION_PLACES = [
@@ -46,10 +48,6 @@ LABEL_PLACES = [
 ]
 BOUNDARY_PLACES = ["0", "B-3", "B-2", "B-1", "B", "B+1", "B+2", "B+3"]
 ACTIONS = ["SHIFT", "REDUCE", "LEFT", "RIGHT"]
-
-cdef enum:
-    MAX_BETWEEN = 12
-
 
 cdef class Features:
     """Where the slots of a classifier are to be found.
@@ -82,37 +80,10 @@ cdef class Features:
         self.c.n_slots = <int>self._slots.size()
 
 
-cdef inline int get_neighbour(const SentenceC* s, int token, int offset) noexcept nogil:
-    if token == NONE or token + offset < 0 or token + offset >= s.n:
-        return NONE
-    return token + offset
-
-
-cdef inline int get_link(const int* links, int token) noexcept nogil:
-    return links[token] if token != NONE else NONE
-
-
-cdef inline atom_t get_distance(int distance) noexcept nogil:
-    if distance <= 4:
-        return distance
-    if distance <= 6:
-        return 5
-    return 6 if distance <= 10 else 7
-
-
 cdef inline atom_t get_length(int length) noexcept nogil:
     if length <= 6:
         return length
     return 7 + min(length // 8, 8)
-
-
-cdef inline uint64_t get_between(const SentenceC* s, int left, int right) noexcept nogil:
-    """The parts of speech between two tokens, as far as a limit from the right one."""
-    cdef uint64_t bits = 0
-    cdef int i
-    for i in range(max(left + 1, right - MAX_BETWEEN), right):
-        bits |= s.pos_bits[i]
-    return bits
 
 
 cdef void find_action_places(SentenceC* s, int* places) noexcept nogil:

@@ -1,5 +1,6 @@
 """Tagging: all that a tagger learns, uses and stores, apart from spaCy's contract."""
 
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
@@ -10,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..bridge import LEXICAL_COLUMNS, read_lowers, read_sent_starts
+from ..core.learner import Learner
 from ..core.scorer import MAX_LABELS
 from ..errors import Errors
 from ..settings import LearnerSettings
@@ -62,6 +64,8 @@ class TaggingModel(LinearModel):
         an ambiguity class of its own. Classes of rarer words give the answer away.
     class_min_share (float): The share of a word's occurrences that a tag needs to be
         part of its class.
+    folds (int): If not 0, docs that are annotated in training, for components that
+        read tags, get the tags of one of this many taggers, which has not seen them.
     """
 
     task = TASK
@@ -73,10 +77,19 @@ class TaggingModel(LinearModel):
         *,
         class_min_count: int,
         class_min_share: float,
+        folds: int = 0,
     ) -> None:
+        if not 0 <= folds <= 100 or folds == 1:
+            raise ValueError(
+                Errors.DS022.format(
+                    name="folds", value=folds, range="0 or between 2 and 100"
+                )
+            )
         super().__init__(
             templates, settings, places=PLACES, dynamic=["tag"], all_places=OFFSETS
         )
+        self.n_folds = folds
+        self._folds: list[Learner] = []
         self.class_min_count = class_min_count
         self.class_min_share = class_min_share
         self._n_classes = 0
@@ -122,12 +135,15 @@ class TaggingModel(LinearModel):
         if self._learner is None:
             self._resume()
         ranges = _training_ranges(batch, self.settings.copies)
-        loss = self._training_batch(batch, ranges).update(
-            self._learner,
-            drop,
-            self._used_settings.word_dropout,
-            self._used_settings.predicted_history,
-        )
+        settings = self._used_settings
+        rates = (drop, settings.word_dropout, settings.predicted_history)
+        loss = self._training_batch(batch, ranges).update(self._learner, *rates)
+        for fold, learner in enumerate(self._folds):
+            unseen = [gold for gold in batch if self._get_fold(gold.doc) != fold]
+            if unseen:
+                # One copy is enough for them.
+                ranges = _training_ranges(unseen, "sentences")
+                self._training_batch(unseen, ranges).update(learner, *rates)
         self._scorer = None
         return float(loss)
 
@@ -152,10 +168,31 @@ class TaggingModel(LinearModel):
             GoldDoc(doc, np.full(len(doc), MISSING), read_sent_starts(doc))
             for doc in docs
         ]
-        ranges = _training_ranges(golds, "sentences")
-        labels = self._training_batch(golds, ranges).guess(self._learner)
-        ends = np.cumsum([len(doc) for doc in docs])
+        labels = np.zeros(sum(len(doc) for doc in docs), dtype="uint16")
+        ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
+        folds = [self._get_fold(doc) if self._folds else 0 for doc in docs]
+        for fold, learner in enumerate(self._folds or [self._learner]):
+            chosen = [i for i in range(len(docs)) if folds[i] == fold]
+            part = [golds[i] for i in chosen]
+            if not part:
+                continue
+            ranges = _training_ranges(part, "sentences")
+            guessed = self._training_batch(part, ranges).guess(learner)
+            for i in chosen:
+                n = len(docs[i])
+                labels[ends[i] - n : ends[i]] = guessed[:n]
+                guessed = guessed[n:]
         return TagBatch(labels, ends, np.zeros(self.n_stages, dtype="uint64"))
+
+    def _get_fold(self, doc: Doc) -> int:
+        return zlib.crc32(doc.text.encode("utf8")) % self.n_folds
+
+    def _new_learner(self, settings: LearnerSettings) -> None:
+        super()._new_learner(settings)
+        self._folds = [
+            Learner(self._program, self.n_outputs, settings)
+            for _ in range(self.n_folds)
+        ]
 
     def explain(self, doc: Doc, margin: float | list[float]) -> list[Explanation]:
         """Say for each token how its label was found."""
@@ -173,7 +210,15 @@ class TaggingModel(LinearModel):
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled weights only: caches start empty and training resumes from them.
         state = (self.templates, self.settings, self.class_min_count)
-        return (_restore, (*state, self.class_min_share, self.to_bytes()))
+        return (
+            _restore,
+            (*state, self.class_min_share, self.n_folds, self.to_bytes()),
+        )
+
+    def _resume(self) -> None:
+        super()._resume()
+        # All that was learned is in the model, which has seen all docs.
+        self._folds = []
 
     def _cardinalities(self) -> dict[str, int]:
         return {
@@ -245,6 +290,7 @@ def _restore(
     settings: LearnerSettings,
     class_min_count: int,
     class_min_share: float,
+    folds: int,
     data: bytes,
 ) -> TaggingModel:
     model = TaggingModel(
@@ -252,6 +298,7 @@ def _restore(
         settings,
         class_min_count=class_min_count,
         class_min_share=class_min_share,
+        folds=folds,
     )
     model.from_bytes(data)
     return model

@@ -1,6 +1,7 @@
 """Dependency parsing: all that a parser learns, uses and stores, apart from spaCy's
 contract."""
 
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from .model import (
     lookup_arrays,
     require,
 )
+from .reranking import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
 from .parse_features import (
     ACTION_PLACES,
     ACTIONS,
@@ -98,6 +100,12 @@ class ParsingModel:
     settings (LearnerSettings): How to learn transitions and boundaries.
     label_settings (LearnerSettings): How to learn labels.
     seeds (int): The number of learners whose weights are averaged.
+    branches (Templates), trees (Templates): What a reranker looks at, which chooses
+        between the tree and others that second-best actions lead to: the decision at
+        which they part, and the tokens for which they differ.
+    folds (int): The number of parsers, each of which leaves out a part of the training
+        data, that make the trees from which the reranker learns. Without any, there is
+        no reranker.
     """
 
     task = TASK
@@ -111,13 +119,18 @@ class ParsingModel:
         label_settings: LearnerSettings,
         *,
         seeds: int = 1,
+        branches: Templates | None = None,
+        trees: Templates | None = None,
+        folds: int = 0,
     ) -> None:
-        if not 1 <= seeds <= 100:
-            raise ValueError(
-                Errors.DS022.format(
-                    name="seeds", value=seeds, range="between 1 and 100"
+        for name, value, low in (("seeds", seeds, 1), ("folds", folds, 0)):
+            if not low <= value <= 100 or (name == "folds" and value == 1):
+                allowed = "between 1 and 100" if low else "0 or between 2 and 100"
+                raise ValueError(
+                    Errors.DS022.format(name=name, value=value, range=allowed)
                 )
-            )
+        if folds and (branches is None or trees is None):
+            raise ValueError(Errors.DS120.format(folds=folds))
         self.settings = settings
         self.label_settings = label_settings
         self.seeds = seeds
@@ -139,13 +152,20 @@ class ParsingModel:
             places=PLACES["boundaries"],
             is_small=True,
         )
+        self.reranker = None
+        if folds and branches is not None and trees is not None:
+            self.reranker = Reranker(branches, trees, folds)
         used = set().union(*(part.columns for part in self.parts))
+        if self.reranker is not None:
+            used |= self.reranker.columns
         self._lexical = sorted(used & set(LEXICAL_COLUMNS))
         self._features = (
             Features(self.actions.program, ACTION_PLACES, self._lexical),
             Features(self.arcs.program, LABEL_PLACES, self._lexical),
             Features(self.boundaries.program, BOUNDARY_PLACES, self._lexical),
         )
+        if self.reranker is not None:
+            self.reranker.bind(self._lexical)
         self.max_lexemes = 1
         self.labels: list[str] = []
         # These are there once the model is initialized.
@@ -214,6 +234,8 @@ class ParsingModel:
             if n_tokens < MIN_TOKENS_FOR_CUTOFF:
                 settings = settings.for_small_data()
             part.start(self._count_outputs(part), settings)
+        if self.reranker is not None:
+            self.reranker.start(self.actions, self.arcs, n_tokens)
 
     def add_label(self, label: str) -> None:
         """Add a label, at any time. What was learned stays as it is."""
@@ -221,6 +243,8 @@ class ParsingModel:
         self._check_labels(labels)
         self.labels = labels
         self.arcs.resize(self._count_outputs(self.arcs))
+        if self.reranker is not None:
+            self.reranker.resize(self.arcs.n_labels)
 
     def update(self, batch: list[GoldParse], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
@@ -229,8 +253,7 @@ class ParsingModel:
         for part in self.parts:
             part.resume()
             part.changed()
-        starts = np.concatenate([gold.sent_starts == 1 for gold in batch])
-        training = self._training_batch(batch, starts.astype("uint8"))
+        training = self._training_batch(batch, _gold_starts(batch))
         settings = self.actions._used_settings
         loss = 0.0
         for actions, arcs in zip(
@@ -251,7 +274,44 @@ class ParsingModel:
             drop,
             settings.word_dropout,
         )
+        if self.reranker is not None:
+            self._update_reranker(batch, drop)
         return float(loss)
+
+    def _update_reranker(self, batch: list[GoldParse], drop: float) -> None:
+        """Let each fold's parser learn from what is not in its fold, and the reranker
+        from what that parser makes of the rest."""
+        reranker = self.reranker
+        assert reranker is not None
+        settings = self.actions._used_settings
+        numbers = [zlib.crc32(gold.doc.text.encode("utf8")) for gold in batch]
+        is_ready = reranker.count(sum(len(gold.doc) for gold in batch))
+        for fold, learners in enumerate(reranker.learners):
+            inside = [
+                gold
+                for gold, number in zip(batch, numbers, strict=True)
+                if number % reranker.n_folds == fold
+            ]
+            known = {id(gold) for gold in inside}
+            outside = [gold for gold in batch if id(gold) not in known]
+            if outside:
+                self._training_batch(outside, _gold_starts(outside)).update(
+                    *self._features[:2],
+                    *learners,
+                    drop,
+                    settings.word_dropout,
+                    settings.predicted_history,
+                )
+            if inside and is_ready:
+                self._training_batch(inside, _gold_starts(inside)).update_ranker(
+                    *self._features[:2],
+                    reranker.features,
+                    *learners,
+                    reranker.learner,
+                    TRAINING_BRANCHES,
+                    TRAINING_LEAD,
+                )
+        reranker.changed()
 
     def predict(
         self,
@@ -259,8 +319,16 @@ class ParsingModel:
         margin: float | list[float],
         label_margin: float | list[float],
         n_threads: int,
+        *,
+        branches: int = 0,
+        branch_lead: float = 0.0,
     ) -> ParseBatch:
-        """Predict the trees of docs."""
+        """Predict the trees of docs.
+
+        branches (int): For how many decisions of a sentence the second-best action is
+            tried too, if there is a reranker.
+        branch_lead (float): The lead from which on actions are not doubted.
+        """
         if not self.labels:
             raise ValueError(Errors.DS042.format(name=TASK))
         return parse(
@@ -278,6 +346,11 @@ class ParsingModel:
                 self.boundaries.margins(float("inf")),
             ),
             n_threads,
+            *(
+                (branches, branch_lead, self.reranker.features, self.reranker.lines)
+                if branches and self.reranker is not None
+                else ()
+            ),
         )
 
     def predict_in_training(self, docs: list[Doc]) -> ParseBatch:
@@ -338,6 +411,9 @@ class ParsingModel:
         }
         for part in self.parts:
             arrays.update(part.arrays())
+        if self.reranker is not None:
+            meta["parts"]["reranker"] = self.reranker.meta()
+            arrays.update(self.reranker.arrays())
         return dump_model(meta, arrays)
 
     def from_bytes(self, data: bytes) -> None:
@@ -382,7 +458,13 @@ class ParsingModel:
             part.load(parts.get(part.name), arrays, self._count_outputs(part, labels))
             for part in self.parts
         ]
+        reranker = self.reranker
+        if (reranker is not None) != ("reranker" in parts):
+            raise ValueError(Errors.DS121)
+        if reranker is not None:
+            reranker = reranker.load(parts["reranker"], arrays)
         self.actions, self.arcs, self.boundaries = loaded
+        self.reranker = reranker
         self.labels = labels
         self._reader = LexemeReader(
             self._lexical,
@@ -395,8 +477,15 @@ class ParsingModel:
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled weights only: caches start empty and training resumes from them.
         templates = tuple(part.templates for part in self.parts)
-        settings = (self.settings, self.label_settings)
-        return (_restore, (*templates, *settings, self.seeds, self.to_bytes()))
+        settings = (self.settings, self.label_settings, self.seeds)
+        reranker: tuple[Any, ...] = (None, None, 0)
+        if self.reranker is not None:
+            reranker = (
+                self.reranker.branches,
+                self.reranker.trees,
+                self.reranker.n_folds,
+            )
+        return (_restore, (*templates, *settings, *reranker, self.to_bytes()))
 
     def _count_outputs(self, part: Classifier, labels: list[str] | None = None) -> int:
         if part.name == "actions":
@@ -487,6 +576,11 @@ def _most_common(counts: Counter[int]) -> int:
     return min(counts, key=lambda value: (-counts[value], value))
 
 
+def _gold_starts(batch: list[GoldParse]) -> np.ndarray:
+    starts = np.concatenate([gold.sent_starts == 1 for gold in batch])
+    return starts.astype("uint8")
+
+
 def _boundary_gold(batch: list[GoldParse]) -> np.ndarray:
     """Where sentences start, as far as it is known and to be learned. Docs of one
     sentence stand in for the sentences of a document, laid end to end."""
@@ -533,10 +627,21 @@ def _restore(
     settings: LearnerSettings,
     label_settings: LearnerSettings,
     seeds: int,
+    branches: Templates | None,
+    trees: Templates | None,
+    folds: int,
     data: bytes,
 ) -> ParsingModel:
     model = ParsingModel(
-        actions, labels, boundaries, settings, label_settings, seeds=seeds
+        actions,
+        labels,
+        boundaries,
+        settings,
+        label_settings,
+        seeds=seeds,
+        branches=branches,
+        trees=trees,
+        folds=folds,
     )
     model.from_bytes(data)
     return model

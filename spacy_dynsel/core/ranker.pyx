@@ -1,0 +1,125 @@
+"""Learns to choose between two structures: a logistic regression over the features in
+which they differ, by AdaGrad."""
+from libc.math cimport exp, log1p, sqrtf
+
+import numpy as np
+
+cdef extern from "kernels.hpp" nogil:
+    void DYNSEL_PREFETCH(const void* address)
+
+
+cdef class RankLearner:
+    """Weights of features, one each.
+
+    eta (float): The step size.
+    delta (float): Added to the root of the summed squared gradients.
+    """
+
+    def __init__(self, float eta, float delta):
+        self.eta = eta
+        self.delta = delta
+        self.places.resize(1 << 16)
+        self.n_weights = 0
+
+    def get_weights(self, unsigned int cutoff) -> tuple:
+        """The weights of features that were looked at often enough, sorted by key."""
+        cdef size_t i, n = 0
+        for i in range(self.places.size()):
+            n += self.places[i].n >= cutoff and self.places[i].value != 0
+        keys = np.empty(n, dtype="uint32")
+        values = np.empty(n, dtype="float32")
+        cdef uint32_t[::1] key_view = keys
+        cdef float[::1] value_view = values
+        n = 0
+        for i in range(self.places.size()):
+            if self.places[i].n >= cutoff and self.places[i].value != 0:
+                key_view[n] = self.places[i].key
+                value_view[n] = self.places[i].value
+                n += 1
+        order = np.argsort(keys)
+        return keys[order], values[order]
+
+    def set_weights(self, const uint32_t[::1] keys, const float[::1] values, int n) -> None:
+        """Continue from given weights, as if each had been looked at n times."""
+        cdef Py_ssize_t i
+        cdef RankWeightC* weight
+        while 2 * (self.n_weights + keys.shape[0]) > self.places.size():
+            self._grow()
+        for i in range(keys.shape[0]):
+            weight = self._find(keys[i])
+            weight.n = n
+            weight.value = values[i]
+            weight.squares = n
+
+    cdef void _find_all(self) noexcept nogil:
+        """Find the weights of all features at hand: first asked for, then used."""
+        cdef size_t i, mask
+        while 2 * (self.n_weights + self.keys.size()) > self.places.size():
+            self._grow()
+        mask = self.places.size() - 1
+        for i in range(self.keys.size()):
+            DYNSEL_PREFETCH(&self.places[self.keys[i] & mask])
+        self.found.resize(self.keys.size())
+        for i in range(self.keys.size()):
+            self.found[i] = self._find(self.keys[i])
+
+    cdef float score(self) noexcept nogil:
+        """How much speaks for the second structure."""
+        cdef float score = 0
+        cdef size_t i
+        self._find_all()
+        for i in range(self.keys.size()):
+            score += self.signs[i] * self.found[i].value
+        return score
+
+    cdef float learn(self, float gain) noexcept nogil:
+        """Learn from one choice. RETURNS: The loss.
+
+        gain: By how much the second structure is better.
+        """
+        cdef double score = self.score()
+        cdef double weight = gain if gain > 0 else -gain
+        cdef double loss, gradient, g
+        cdef RankWeightC* place
+        cdef size_t i
+        score = max(-30.0, min(30.0, score))
+        if gain > 0:
+            loss = log1p(exp(-score)) * weight
+            gradient = -weight / (1 + exp(score))
+        else:
+            loss = log1p(exp(score)) * weight
+            gradient = weight / (1 + exp(-score))
+        for i in range(self.keys.size()):
+            place = self.found[i]
+            place.n += 1
+            g = gradient * self.signs[i]
+            place.squares += <float>(g * g)
+            place.value -= <float>(self.eta * g / (self.delta + sqrtf(place.squares)))
+        return <float>loss
+
+    cdef RankWeightC* _find(self, feat_t key) noexcept nogil:
+        """The weight of a feature, made if it is not there."""
+        cdef size_t mask
+        cdef size_t place
+        mask = self.places.size() - 1
+        place = key & mask
+        while self.places[place].n and self.places[place].key != key:
+            place = (place + 1) & mask
+        if not self.places[place].n:
+            self.places[place].key = key
+            self.places[place].n = 1
+            self.n_weights += 1
+        return &self.places[place]
+
+    cdef void _grow(self) noexcept nogil:
+        cdef vector[RankWeightC] old
+        cdef size_t i, place, mask
+        old.swap(self.places)
+        self.places.resize(2 * old.size())
+        mask = self.places.size() - 1
+        for i in range(old.size()):
+            if old[i].n:
+                place = old[i].key & mask
+                while self.places[place].n:
+                    place = (place + 1) & mask
+                self.places[place] = old[i]

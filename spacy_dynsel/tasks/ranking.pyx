@@ -1,0 +1,181 @@
+from .arc_eager cimport (
+    BETWEEN,
+    DISTANCE,
+    FIRST_ROW,
+    LEAD,
+    NONE,
+    PAIR,
+    SIDE,
+    STATE_ROW,
+    N_ACTIONS,
+)
+from ..core.hashing cimport fold
+from .parse_features cimport (
+    MAX_PLACES,
+    MAX_SLOTS,
+    find_action_places,
+    get_between,
+    get_distance,
+    get_link,
+    get_neighbour,
+    read_slots,
+)
+
+TREE_PLACES = [
+    "0", "T", "H", "G", "P", "T-1", "T+1", "H-1", "H+1", "Tl", "Tr", "Hl", "Hr", "Hh",
+]
+FRAME_COLUMNS = {"left_labels", "right_labels", "left_count", "right_count"}
+
+cdef enum:
+    MAX_SIBLING = 12
+
+
+cdef class RankFeatures:
+    """The templates of a reranker, bound to slots.
+
+    branches (Features): Those that look at the decision where two trees part.
+    trees (Features): Those that look at the tokens for which something has changed.
+    """
+
+    def __init__(self, Features branches not None, Features trees not None):
+        cdef uint8_t mask
+        self.branches = branches
+        self.trees = trees
+        for template in trees.program.templates.templates:
+            mask = ARC
+            places = {atom.place for atom in template.atoms}
+            if "G" in places:
+                mask |= GRANDPARENT
+            if any(
+                atom.place in ("Tl", "Tr")
+                or (atom.place == "T" and atom.column in FRAME_COLUMNS)
+                for atom in template.atoms
+            ):
+                mask |= FRAME
+            self.masks.push_back(mask)
+
+
+cdef int find_changes(
+    const SentenceC* old, const SentenceC* new, vector[uint8_t]& changes
+) noexcept nogil:
+    """Find the tokens for which two complete trees differ. RETURNS: The number of arcs
+    that are not the same."""
+    cdef int i, n = 0
+    changes.assign(old.n, <uint8_t>0)
+    for i in range(old.n):
+        if old.heads[i] != new.heads[i] or old.labels[i] != new.labels[i]:
+            n += 1
+            changes[i] |= ARC
+            if old.heads[i] != NONE:
+                changes[old.heads[i]] |= FRAME
+            if new.heads[i] != NONE:
+                changes[new.heads[i]] |= FRAME
+    if n:
+        for i in range(old.n):
+            if old.heads[i] != NONE and changes[old.heads[i]] & ARC:
+                changes[i] |= GRANDPARENT
+            if new.heads[i] != NONE and changes[new.heads[i]] & ARC:
+                changes[i] |= GRANDPARENT
+    return n
+
+
+cdef void add_branch_keys(
+    RankFeatures features, SentenceC* s, int action, int second, int lead,
+    vector[feat_t]& keys, vector[int]& signs,
+) noexcept nogil:
+    """Features of the decision where the trees part, in its state."""
+    cdef int[MAX_PLACES] places
+    cdef atom_t[MAX_SLOTS] values
+    cdef ContextC context
+    cdef int t
+    context.lexemes = NULL
+    context.dynamic = values
+    find_action_places(s, places)
+    s.rows[STATE_ROW * s.stride + LEAD] = lead
+    s.rows[STATE_ROW * s.stride + PAIR] = action * N_ACTIONS + second
+    read_slots(s, &features.branches.c, 0, features.branches.c.n_slots, places, values)
+    for t in range(features.branches.program.c.n_templates):
+        keys.push_back(get_key(&features.branches.program.c.templates[t], &context))
+        signs.push_back(1)
+
+
+cdef inline int find_sibling(const SentenceC* s, int token, int head) noexcept nogil:
+    """The next dependent of the same head in its direction, or NONE."""
+    cdef int i
+    if head == NONE:
+        return NONE
+    if token < head:
+        for i in range(token + 1, min(head, token + MAX_SIBLING)):
+            if s.heads[i] == head:
+                return i
+    else:
+        for i in range(token - 1, max(head, token - MAX_SIBLING), -1):
+            if s.heads[i] == head:
+                return i
+    return NONE
+
+
+cdef void find_tree_places(SentenceC* s, int token, int* places) noexcept nogil:
+    """The rows of the tokens at TREE_PLACES."""
+    cdef atom_t* state = s.rows + STATE_ROW * s.stride
+    cdef int head = s.heads[token]
+    cdef int i
+    if head == NONE:
+        state[DISTANCE] = 0
+        state[BETWEEN] = 0
+        state[SIDE] = 2
+    else:
+        state[DISTANCE] = get_distance(abs(head - token))
+        state[BETWEEN] = fold(get_between(s, min(head, token), max(head, token)))
+        state[SIDE] = head < token
+    places[1] = token
+    places[2] = head
+    places[3] = get_link(s.heads, head)
+    places[4] = find_sibling(s, token, head)
+    places[5] = get_neighbour(s, token, -1)
+    places[6] = get_neighbour(s, token, 1)
+    places[7] = get_neighbour(s, head, -1)
+    places[8] = get_neighbour(s, head, 1)
+    places[9] = s.left[token]
+    places[10] = s.right[token]
+    places[11] = get_link(s.left, head)
+    places[12] = get_link(s.right, head)
+    places[13] = get_link(s.heads, places[3])
+    places[0] = STATE_ROW
+    for i in range(1, 14):
+        places[i] = (places[i] + FIRST_ROW) * s.stride
+
+
+cdef void add_tree_keys(
+    RankFeatures features, SentenceC* old, SentenceC* new, const uint8_t* changes,
+    vector[feat_t]& keys, vector[int]& signs,
+) noexcept nogil:
+    """Features of the tokens for which something has changed between two complete
+    trees, as far as they differ: for the new tree, and against the old one."""
+    cdef int[MAX_PLACES] places
+    cdef atom_t[MAX_SLOTS] old_values
+    cdef atom_t[MAX_SLOTS] new_values
+    cdef ContextC old_context
+    cdef ContextC new_context
+    cdef feat_t old_key, new_key
+    cdef int token, t
+    old_context.lexemes = NULL
+    old_context.dynamic = old_values
+    new_context.lexemes = NULL
+    new_context.dynamic = new_values
+    for token in range(old.n):
+        if not changes[token]:
+            continue
+        find_tree_places(old, token, places)
+        read_slots(old, &features.trees.c, 0, features.trees.c.n_slots, places, old_values)
+        find_tree_places(new, token, places)
+        read_slots(new, &features.trees.c, 0, features.trees.c.n_slots, places, new_values)
+        for t in range(features.trees.program.c.n_templates):
+            if features.masks[t] & changes[token]:
+                old_key = get_key(&features.trees.program.c.templates[t], &old_context)
+                new_key = get_key(&features.trees.program.c.templates[t], &new_context)
+                if old_key != new_key:
+                    keys.push_back(new_key)
+                    signs.push_back(1)
+                    keys.push_back(old_key)
+                    signs.push_back(-1)

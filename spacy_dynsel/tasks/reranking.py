@@ -1,0 +1,171 @@
+"""The reranker of a parser: all that it learns and stores."""
+
+from typing import Any
+
+import numpy as np
+
+from ..bridge import LEXICAL_COLUMNS
+from ..core.learner import Learner
+from ..core.lines import Lines
+from ..core.program import Program
+from ..core.ranker import RankLearner
+from ..templates import Templates
+from .classifier import Classifier
+from .model import require
+from .parse_features import (
+    ACTION_PLACES,
+    STATE_COLUMNS,
+    STATE_PLACE,
+    TOKEN_COLUMNS,
+    Features,
+)
+from .ranking import TREE_PLACES, RankFeatures
+
+ETA = 0.05
+DELTA = 1.0
+# How many branches to learn from, and up to which lead: more than are ever tried.
+TRAINING_BRANCHES = 40
+TRAINING_LEAD = 10.0
+# How often the data have to be seen before the parsers' trees are worth learning from.
+FIRST_EPOCH = 3
+# How often a feature has to come up to be kept.
+CUTOFF = 20
+# What a loaded model's features count as when training goes on.
+RESUMED = 100
+# The integer that stands for a weight of 1.
+SCALE = 512
+MAX_WEIGHT = 32767
+
+
+def _check(templates: Templates, places: list[str]) -> None:
+    columns = (*LEXICAL_COLUMNS, *TOKEN_COLUMNS)
+    templates.check_atoms(
+        {
+            **{column: places[1:] for column in columns},
+            **{column: [STATE_PLACE] for column in STATE_COLUMNS},
+        }
+    )
+
+
+class Reranker:
+    """Chooses between a tree and another one that differs in a few arcs.
+
+    branches (Templates): Looks at the decision at which they part.
+    trees (Templates): Looks at the tokens for which they differ.
+    n_folds (int): The number of parsers that make trees to learn from.
+    """
+
+    def __init__(self, branches: Templates, trees: Templates, n_folds: int) -> None:
+        _check(branches, ACTION_PLACES)
+        _check(trees, TREE_PLACES)
+        self.branches = branches
+        self.trees = trees
+        self.n_folds = n_folds
+        self.features: Any = None
+        # These are there in training.
+        self.learner: Any = None
+        self.learners: list[tuple[Learner, Learner]] = []
+        self._n_tokens = 0
+        self._n_seen = 0
+        # The compiled weights.
+        self._keys = np.zeros(0, dtype="uint32")
+        self._weights = np.zeros(0, dtype="int16")
+        self._lines: Lines | None = None
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that the templates look at."""
+        specs = (*self.branches.templates, *self.trees.templates)
+        return {atom.column for spec in specs for atom in spec.atoms}
+
+    @property
+    def lines(self) -> Lines:
+        """The compiled form of the weights as they are now."""
+        if self._lines is None:
+            if self.learner is not None:
+                self._keys, values = self.learner.get_weights(CUTOFF)
+                weights = np.rint(values * SCALE).clip(-MAX_WEIGHT, MAX_WEIGHT)
+                kept = weights != 0
+                self._keys = self._keys[kept]
+                self._weights = weights[kept].astype("int16")
+            self._lines = Lines(
+                self._keys, self._weights.astype("int32").view("uint32")
+            )
+        return self._lines
+
+    def bind(self, lexical: list[str]) -> None:
+        """Say which columns lexemes have."""
+        self.features = RankFeatures(
+            _bind(self.branches, ACTION_PLACES, lexical),
+            _bind(self.trees, TREE_PLACES, lexical),
+        )
+
+    def start(self, actions: Classifier, arcs: Classifier, n_tokens: int) -> None:
+        """Start to learn, from nothing.
+
+        n_tokens (int): The size of the training data.
+        """
+        self._n_tokens = n_tokens
+        self._n_seen = 0
+        self.learner = RankLearner(ETA, DELTA)
+        self.learners = [
+            (actions.new_learner(fold + 1), arcs.new_learner(fold + 1))
+            for fold in range(self.n_folds)
+        ]
+        self.changed()
+
+    def resize(self, n_labels: int) -> None:
+        """Make room for more labels."""
+        for _, learner in self.learners:
+            learner.resize(n_labels)
+
+    def count(self, n_tokens: int) -> bool:
+        """Count tokens that are seen. RETURNS (bool): Whether it is time to learn."""
+        self._n_seen += n_tokens
+        return self._n_seen > FIRST_EPOCH * self._n_tokens
+
+    def changed(self) -> None:
+        """Say that the learner has learned something."""
+        self._lines = None
+
+    def meta(self) -> dict[str, Any]:
+        return {
+            "branches": self.branches.to_lines(),
+            "trees": self.trees.to_lines(),
+            "scale": SCALE,
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        # Compiles, if that is needed.
+        _ = self.lines
+        return {"rank_keys": self._keys, "rank_weights": self._weights.view("uint16")}
+
+    def load(self, meta: Any, arrays: dict[str, np.ndarray]) -> "Reranker":
+        """A reranker with the weights of a file, if they can be used without harm."""
+        require(isinstance(meta, dict), "its reranker is malformed")
+        require(meta.get("scale") == SCALE, "the scale of its reranker is not known")
+        self.branches.check_lines(meta.get("branches"))
+        self.trees.check_lines(meta.get("trees"))
+        require({"rank_keys", "rank_weights"} <= set(arrays), "it lacks its reranker")
+        keys, weights = arrays["rank_keys"], arrays["rank_weights"]
+        require(
+            keys.dtype == "uint32"
+            and weights.dtype == "uint16"
+            and len(keys) == len(weights)
+            and bool((keys[1:] > keys[:-1]).all())
+            and int(weights.min(initial=1)) > 0,
+            "the weights of its reranker are malformed",
+        )
+        loaded = Reranker(self.branches, self.trees, self.n_folds)
+        loaded.features = self.features
+        loaded._keys = keys
+        loaded._weights = weights.view("int16")
+        return loaded
+
+
+def _bind(templates: Templates, places: list[str], lexical: list[str]) -> Features:
+    slots = dict.fromkeys(
+        atom for template in templates.templates for atom in template.atoms
+    )
+    program = Program(templates, [], [], [], list(slots))
+    return Features(program, places, lexical)
