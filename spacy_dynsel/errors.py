@@ -179,11 +179,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "Restore the files, or train anew with embed = true to keep them in the model."
     )
     # Parsing
-    DS120 = (
+    DS123 = (
         "The training data for component '{name}' has a tree with a cycle, in the doc "
         "that starts with '{start}'. Correct its heads or remove it."
     )
-    DS121 = (
+    DS124 = (
         "'{label}' can't be a label of component '{name}': a label is not empty, and "
         "'||' stands in it at most once, between the labels of an arc that was lifted "
         "and of its former head."

@@ -334,7 +334,7 @@ class DynselParser(DynselComponent):
         self._check_label(label)
         plain, delimiter, head = label.partition(DELIMITER)
         if not plain or DELIMITER in head or (delimiter and not head):
-            raise ValueError(Errors.DS121.format(name=self.name, label=label))
+            raise ValueError(Errors.DS124.format(name=self.name, label=label))
         return label != ROOT_LABEL
 
     def _read_labels(self, labels: Any) -> list[str]:
@@ -399,7 +399,7 @@ class DynselParser(DynselComponent):
     def _classify(self, doc: Doc, heads: np.ndarray) -> str:
         kind = classify_tree(heads)
         if kind == "cyclic":
-            raise ValueError(Errors.DS120.format(name=self.name, start=doc[:10].text))
+            raise ValueError(Errors.DS123.format(name=self.name, start=doc[:10].text))
         return kind
 
     def _read_tree(self, doc: Doc) -> tuple[list[int], list[str]]:

@@ -28,7 +28,6 @@ from .model import (
     lookup_arrays,
     require,
 )
-from .reranking import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
 from .parse_features import (
     ACTION_PLACES,
     ACTIONS,
@@ -41,6 +40,7 @@ from .parse_features import (
     TagMap,
     tag_keys,
 )
+from .reranking import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
 
 __all__ = ["ROOT", "SPACE", "GoldParse", "ParseBatch", "ParsingModel", "TaggedWords"]
 
