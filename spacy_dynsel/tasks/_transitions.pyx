@@ -23,6 +23,7 @@ from .arc_eager cimport (
     LEFT,
     N_ACTIONS,
     NONE,
+    NO_TOKEN_ROW,
     RIGHT,
     SentenceC,
     UNKNOWN_HEAD,
@@ -178,17 +179,25 @@ cdef class TrainingBatch:
         cdef ContextC context
         cdef StepC step
         cdef double loss = 0
-        cdef int i, gold, last = 0
+        cdef int i, j, gold, last = 0
+        cdef int number = 0          # of a sentence, for the start of its doc
+        cdef int doc = -1            # the first token of the doc
+        cdef int first = 0           # the first token that can be seen
         context.lexemes = NULL
         context.dynamic = values
         with nogil:
             self._load_all()
             if word_dropout:
                 self._hide_words(learner, word_dropout)
-            for i in range(1, s.n):
-                gold = starts[s.tokens[i]]
+            for i in range(s.n):
+                while self.ends[number] <= s.tokens[i]:
+                    number += 1
+                gold = starts[s.tokens[i]] if i else -1
                 if gold != -1:
                     find_boundary_places(s, i, last, places)
+                    for j in range(1, 4):
+                        if i + j - 4 < first:
+                            places[j] = NO_TOKEN_ROW * s.stride
                     read_slots(s, &features.c, 0, features.c.n_slots, places, values)
                     costs[gold] = CORRECT
                     costs[1 - gold] = WRONG
@@ -196,6 +205,13 @@ cdef class TrainingBatch:
                     loss += step.loss
                 if gold == 1:
                     last = i
+                if self.docs_of[number] != doc:
+                    doc = self.docs_of[number]
+                    last = i
+                    # The tokens of some docs see what comes before the doc, those of
+                    # others see that nothing does.
+                    if learner.random() < 0.5:
+                        first = i
         return loss
 
     def guess_boundaries(self, Features features not None, Learner learner not None, known):
