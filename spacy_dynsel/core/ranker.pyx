@@ -39,18 +39,6 @@ cdef class RankLearner:
         order = np.argsort(keys)
         return keys[order], values[order]
 
-    def set_weights(self, const uint32_t[::1] keys, const float[::1] values, int n) -> None:
-        """Continue from given weights, as if each had been looked at n times."""
-        cdef Py_ssize_t i
-        cdef RankWeightC* weight
-        while 2 * (self.n_weights + keys.shape[0]) > self.places.size():
-            self._grow()
-        for i in range(keys.shape[0]):
-            weight = self._find(keys[i])
-            weight.n = n
-            weight.value = values[i]
-            weight.squares = n
-
     cdef void _find_all(self) noexcept nogil:
         """Find the weights of all features at hand: first asked for, then used."""
         cdef size_t i, mask

@@ -3,9 +3,11 @@ from spacy.tokens import Doc
 
 from ..bridge import LexemeReader
 from ..core.lexicon import Lexicon
+from ..core.lines import Lines
 from ..core.rows import RowScorer
 from ..core.small import SmallScorer
 from .parse_features import Features, TagMap
+from .ranking import RankFeatures
 
 ROOT: int
 SPACE: int
@@ -40,4 +42,8 @@ def parse(
     boundaries: SmallScorer | None,
     margins: tuple[list[int], list[int], list[int]],
     n_threads: int,
+    n_branches: int = 0,
+    branch_lead: float = 0,
+    rank_features: RankFeatures | None = None,
+    ranks: Lines | None = None,
 ) -> ParseBatch: ...

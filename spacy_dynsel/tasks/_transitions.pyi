@@ -4,7 +4,9 @@ from spacy.tokens import Doc
 from ..bridge import LexemeReader
 from ..core.learner import Learner
 from ..core.lexicon import Lexicon
+from ..core.ranker import RankLearner
 from .parse_features import Features, TagMap
+from .ranking import RankFeatures
 
 class TrainingBatch:
     def __init__(
@@ -42,6 +44,17 @@ class TrainingBatch:
         action_learner: Learner,
         label_learner: Learner,
     ) -> tuple[np.ndarray, np.ndarray]: ...
+    def update_ranker(
+        self,
+        actions: Features,
+        labels: Features,
+        features: RankFeatures,
+        action_learner: Learner,
+        label_learner: Learner,
+        ranker: RankLearner,
+        n_branches: int,
+        max_lead: float,
+    ) -> float: ...
     def guess_boundaries(
         self, features: Features, learner: Learner, known: np.ndarray
     ) -> np.ndarray: ...

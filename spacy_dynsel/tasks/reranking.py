@@ -30,8 +30,6 @@ TRAINING_LEAD = 10.0
 FIRST_EPOCH = 3
 # How often a feature has to come up to be kept.
 CUTOFF = 20
-# What a loaded model's features count as when training goes on.
-RESUMED = 100
 # The integer that stands for a weight of 1.
 SCALE = 512
 MAX_WEIGHT = 32767

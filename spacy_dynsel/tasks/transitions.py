@@ -396,11 +396,8 @@ class ParsingModel:
         """The model as a file."""
         if self._reader is None:
             return dump_model({"task": self.task, "labels": None}, {})
-        meta = {
-            "task": self.task,
-            "labels": self.labels,
-            "parts": {part.name: part.meta() for part in self.parts},
-        }
+        parts = {part.name: part.meta() for part in self.parts}
+        meta = {"task": self.task, "labels": self.labels, "parts": parts}
         arrays = {
             "class_keys": self._reader.class_keys,
             "class_values": self._reader.class_values,
@@ -412,7 +409,7 @@ class ParsingModel:
         for part in self.parts:
             arrays.update(part.arrays())
         if self.reranker is not None:
-            meta["parts"]["reranker"] = self.reranker.meta()
+            parts["reranker"] = self.reranker.meta()
             arrays.update(self.reranker.arrays())
         return dump_model(meta, arrays)
 
