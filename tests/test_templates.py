@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_dynsel.tasks import bilou, transitions
+from spacy_dynsel.tasks import bilou, parse_places
 from spacy_dynsel.tasks.tagging import PLACES
 from spacy_dynsel.templates import (
     DEFAULTS,
@@ -105,7 +105,7 @@ def test_default_lists_are_valid(name):
     templates = default_templates(name)
     task, _, part = name.partition("_")
     if task == "parser":
-        templates.check_atoms(transitions.PLACES[part])
+        templates.check_atoms(parse_places.PLACES[part])
         return
     templates.check_atoms(bilou.PLACES if task == "ner" else PLACES)
     assert len(templates.templates) >= 46

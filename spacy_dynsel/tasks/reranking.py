@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from ..bridge import LEXICAL_COLUMNS
 from ..core.learner import Learner
 from ..core.lines import Lines
 from ..core.program import Program
@@ -12,13 +11,8 @@ from ..core.ranker import RankLearner
 from ..templates import Templates
 from .classifier import Classifier
 from .model import require
-from .parse_features import (
-    ACTION_PLACES,
-    STATE_COLUMNS,
-    STATE_PLACE,
-    TOKEN_COLUMNS,
-    Features,
-)
+from .parse_features import ACTION_PLACES, Features
+from .parse_places import PLACES
 from .ranking import TREE_PLACES, RankFeatures
 
 ETA = 0.05
@@ -35,16 +29,6 @@ SCALE = 512
 MAX_WEIGHT = 32767
 
 
-def _check(templates: Templates, places: list[str]) -> None:
-    columns = (*LEXICAL_COLUMNS, *TOKEN_COLUMNS)
-    templates.check_atoms(
-        {
-            **{column: places[1:] for column in columns},
-            **{column: [STATE_PLACE] for column in STATE_COLUMNS},
-        }
-    )
-
-
 class Reranker:
     """Chooses between a tree and another one that differs in a few arcs.
 
@@ -54,8 +38,8 @@ class Reranker:
     """
 
     def __init__(self, branches: Templates, trees: Templates, n_folds: int) -> None:
-        _check(branches, ACTION_PLACES)
-        _check(trees, TREE_PLACES)
+        branches.check_atoms(PLACES["branches"])
+        trees.check_atoms(PLACES["trees"])
         self.branches = branches
         self.trees = trees
         self.n_folds = n_folds

@@ -3,7 +3,7 @@ contract."""
 
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,13 +33,11 @@ from .parse_features import (
     ACTIONS,
     BOUNDARY_PLACES,
     LABEL_PLACES,
-    STATE_COLUMNS,
-    STATE_PLACE,
-    TOKEN_COLUMNS,
     Features,
     TagMap,
     tag_keys,
 )
+from .parse_places import PLACES
 from .reranking import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
 
 __all__ = ["ROOT", "SPACE", "GoldParse", "ParseBatch", "ParsingModel", "TaggedWords"]
@@ -50,21 +48,6 @@ MAX_LABELS = (1 << 15) - 2
 MIN_PAIRS = 5
 CLASS_MIN_COUNT = 10
 CLASS_MIN_SHARE = 0.1
-
-
-def _places(places: list[str]) -> dict[str, Sequence[str]]:
-    """Where each column may be read, for the places of a kind of decision."""
-    return {
-        **{column: places[1:] for column in (*LEXICAL_COLUMNS, *TOKEN_COLUMNS)},
-        **{column: [STATE_PLACE] for column in STATE_COLUMNS},
-    }
-
-
-PLACES = {
-    "actions": _places(ACTION_PLACES),
-    "labels": _places(LABEL_PLACES),
-    "boundaries": _places(BOUNDARY_PLACES),
-}
 
 
 class GoldParse(NamedTuple):
