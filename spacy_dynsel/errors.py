@@ -202,6 +202,14 @@ class Errors(metaclass=ErrorsWithCodes):
         "The model file has a reranker and the config has none, or the other way round. "
         "Set 'folds' as it was in training, or train anew."
     )
+    DS125 = (
+        "The config has no component '{name}'. Give the name of its tagger by --name; "
+        "there are: {known}."
+    )
+    DS126 = (
+        "All docs of '{path}' fall into one of the {folds} folds, so that nothing is "
+        "left to train on. Give a corpus of more docs."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

@@ -1,0 +1,6 @@
+"""The commands of the package: importing them puts them into spaCy's own command."""
+
+from .group import dynsel_cli
+from .jackknife import jackknife_cli
+
+__all__ = ["dynsel_cli", "jackknife_cli"]

@@ -1,0 +1,139 @@
+"""Tags as a tagger sets them on text that it has not seen, for training a parser."""
+
+import random
+import zlib
+from pathlib import Path
+from typing import Any
+
+import tqdm  # type: ignore[import-untyped]
+from spacy import util
+from spacy.cli._util import Arg, Opt, import_code
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import minibatch
+from wasabi import msg
+
+from ..bridge import read_tags
+from ..errors import Errors
+from ..model_file import write_file
+from .group import dynsel_cli
+
+BATCH = 64
+
+
+@dynsel_cli.command("jackknife")
+def jackknife_cli(
+    config_path: Path = Arg(..., help="Config with a tagger", exists=True),
+    input_path: Path = Arg(..., help="DocBin with gold tags", exists=True),
+    output_path: Path = Arg(..., help="DocBin to write, with predicted tags"),
+    name: str = Opt("dynsel_tagger", "--name", "-n", help="The tagger in the config"),
+    folds: int = Opt(5, "--folds", "-k", min=2, max=100, help="Number of taggers"),
+    epochs: int = Opt(8, "--epochs", "-e", min=1, help="How often each sees its data"),
+    dropout: float = Opt(0.1, "--dropout", "-d", help="Share of templates left out"),
+    seed: int = Opt(0, "--seed", "-s", help="Seed of the order of the data"),
+    code_path: Path | None = Opt(None, "--code", "-c", help="Python file with code"),
+) -> None:
+    """
+    Replace the tags of a corpus by those of taggers that have not seen the doc. Each
+    of them is trained on all docs but those of its own fold. Train a parser on the
+    result with the reader "spacy_dynsel.tagged_corpus.v1".
+    """
+    import_code(code_path)
+    jackknife(
+        config_path,
+        input_path,
+        output_path,
+        name=name,
+        folds=folds,
+        epochs=epochs,
+        dropout=dropout,
+        seed=seed,
+    )
+
+
+def jackknife(
+    config_path: Path,
+    input_path: Path,
+    output_path: Path,
+    *,
+    name: str = "dynsel_tagger",
+    folds: int = 5,
+    epochs: int = 8,
+    dropout: float = 0.1,
+    seed: int = 0,
+) -> float:
+    """Write a corpus whose tags come from taggers that have not seen the doc.
+
+    config_path (Path): A config in which the tagger is described.
+    input_path (Path): The corpus, with gold tags.
+    output_path (Path): Where to write the other one.
+    name (str): The name of the tagger.
+    folds (int): The number of taggers.
+    epochs (int): How often each of them sees its data.
+    dropout (float): The share of templates that is left out at random.
+    seed (int): For the order of the data.
+    RETURNS (float): The share of tags that are as they were.
+    """
+    config = util.load_config(config_path, interpolate=False)
+    if name not in config.get("components", {}):
+        known = ", ".join(config.get("components", {}))
+        raise ValueError(Errors.DS125.format(name=name, known=known))
+    nlp = util.get_lang_class(config["nlp"]["lang"])()
+    docs = list(DocBin().from_disk(input_path).get_docs(nlp.vocab))
+    golds = [doc.copy() for doc in docs]
+    numbers = [zlib.crc32(doc.text.encode("utf8")) % folds for doc in docs]
+    n_right = n_tokens = 0
+    for fold in range(folds):
+        inside = [i for i, number in enumerate(numbers) if number == fold]
+        outside = [golds[i] for i, number in enumerate(numbers) if number != fold]
+        if not inside:
+            continue
+        if not outside:
+            raise ValueError(Errors.DS126.format(path=input_path, folds=folds))
+        msg.info(f"Fold {fold + 1} of {folds}: {len(inside)} docs")
+        tagger = _train(config, name, nlp, outside, epochs, dropout, seed)
+        for batch in minibatch(inside, BATCH):
+            stripped = [_strip(golds[i]) for i in batch]
+            tagger.set_annotations(stripped, tagger.predict(stripped))
+            for i, tagged in zip(batch, stripped, strict=True):
+                gold_tags, tags = read_tags(golds[i]), read_tags(tagged)
+                n_right += int((gold_tags == tags).sum())
+                n_tokens += len(tags)
+                for token, other in zip(docs[i], tagged, strict=True):
+                    token.tag_ = other.tag_
+    share = n_right / max(1, n_tokens)
+    write_file(output_path, DocBin(docs=docs, store_user_data=True).to_bytes())
+    msg.good(f"{100 * share:.2f}% of {n_tokens} tags as they were: {output_path}")
+    return share
+
+
+def _strip(doc: Doc) -> Doc:
+    """The words of a doc, and where its sentences start."""
+    return Doc(
+        doc.vocab,
+        words=[token.text for token in doc],
+        spaces=[bool(token.whitespace_) for token in doc],
+        sent_starts=[token.is_sent_start for token in doc],
+    )
+
+
+def _train(
+    config: Any,
+    name: str,
+    nlp: Language,
+    golds: list[Doc],
+    epochs: int,
+    dropout: float,
+    seed: int,
+) -> Any:
+    settings = config.copy().interpolate()["components"][name]
+    tagger = nlp.create_pipe(settings.pop("factory"), name, config=settings)
+    examples = [Example(_strip(gold), gold) for gold in golds]
+    tagger.initialize(lambda: examples, nlp=nlp)
+    shuffler = random.Random(seed)
+    for _ in tqdm.tqdm(range(epochs), leave=False, disable=None):
+        shuffler.shuffle(examples)
+        for batch in minibatch(examples, BATCH):
+            tagger.update(list(batch), drop=dropout)
+    return tagger
