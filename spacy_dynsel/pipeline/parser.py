@@ -29,7 +29,7 @@ from ..bridge import (
     write_parses,
 )
 from ..errors import Errors
-from ..tasks.transitions import GoldParse, ParseBatch, TaggedWords
+from ..tasks.transitions import GoldParse, ParseBatch, ParseExplanation, TaggedWords
 from ..tasks.trees import classify_tree
 from .component import DynselComponent, RecentDocs
 
@@ -161,6 +161,23 @@ class DynselParser(DynselComponent):
                 if lifted[end - len(doc) : end].any():
                     deprojectivize(doc)
 
+    def explain(self, doc: Doc) -> list[ParseExplanation]:
+        """Say for each token how it was parsed.
+
+        doc (Doc): The doc, which is not changed. Sentence starts that are set count.
+        RETURNS (list[ParseExplanation]): For each token its head and its label, the
+            transitions that were decided while it was the next one to be read, with
+            their leads and the templates they took, and whether a reranker has
+            changed its arc. Arcs that were lifted are as the parser made them.
+        """
+        return self._require_engine().explain(
+            doc,
+            self.margin,
+            self.label_margin,
+            branches=self.branches,
+            branch_lead=self.branch_lead,
+        )
+
     def statistics(self, docs: Iterable[Doc]) -> dict[str, Any]:
         """Say how many templates some docs need.
 
@@ -274,13 +291,13 @@ class DynselParser(DynselComponent):
         return 1
 
     def _predict(self, docs: list[Doc]) -> ParseBatch:
-        settings = {
-            name: self.cfg[name]
-            for name in ("branches", "branch_lead")
-            if self.cfg["branches"]
-        }
         return self.engine.predict(
-            docs, self.margin, self.label_margin, self.cfg["n_threads"], **settings
+            docs,
+            self.margin,
+            self.label_margin,
+            self.cfg["n_threads"],
+            branches=self.branches,
+            branch_lead=self.branch_lead,
         )
 
     def _sync_labels(self) -> None:

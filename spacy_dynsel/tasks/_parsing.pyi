@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from spacy.tokens import Doc
 
@@ -46,4 +48,5 @@ def parse(
     branch_lead: float = 0,
     rank_features: RankFeatures | None = None,
     ranks: Lines | None = None,
+    trace: list[Any] | None = None,
 ) -> ParseBatch: ...

@@ -95,6 +95,7 @@ cdef struct ParserC:
     float scale              # of the scores of actions
     const LinesC* ranks      # the weights of the reranker, or NULL
     PyObject* rank_features
+    bint keeps_log           # of the decisions about a sentence
 
 
 cdef struct LoggedC:
@@ -104,6 +105,10 @@ cdef struct LoggedC:
     int second               # the next best one, or NONE
     int label
     int lead
+    int stage                # at which the action was found, and its label
+    int label_stage          # or NONE
+    int front                # N0 and S0
+    int top
 
 
 cdef struct ChangeC:
@@ -242,7 +247,7 @@ cdef bint take(const ParserC* parser, Run* run) noexcept nogil:
 
 cdef bint finish_decision(const ParserC* parser, Run* run, int label) noexcept nogil:
     run.logged.label = label
-    if parser.n_branches and run.now == &run.s:
+    if parser.keeps_log and run.now == &run.s:
         run.log.push_back(run.logged)
     apply(run.now, run.logged.action, label)
     return next_decision(parser, run)
@@ -269,6 +274,10 @@ cdef bint advance(
         run.logged.action = choice.label
         run.logged.second = choice.second
         run.logged.lead = choice.lead
+        run.logged.stage = run.stage
+        run.logged.label_stage = NONE
+        run.logged.front = get_front(run.now)
+        run.logged.top = run.now.stack[run.now.top - 1]
         return take(parser, run)
     if run.phase == LABEL_PLACE:
         ask_weights(parser.labels, run.stage, run.keys, &run.asked)
@@ -288,6 +297,7 @@ cdef bint advance(
         ask_label(parser, run, run.stage + 1)
         return True
     label_counts[run.stage] += 1
+    run.logged.label_stage = run.stage
     return finish_decision(parser, run, verdict.label)
 
 
@@ -489,6 +499,7 @@ cdef struct JobC:
     uint8_t* starts
     uint64_t* action_counts
     uint64_t* label_counts
+    PyObject* trace          # a list, or NULL
 
 
 cdef class _Job:
@@ -553,6 +564,7 @@ def parse(
     float branch_lead=0,
     RankFeatures rank_features=None,
     Lines ranks=None,
+    list trace=None,
 ):
     """Parse docs.
 
@@ -564,6 +576,8 @@ def parse(
     branch_lead (float): The lead from which on actions are not doubted.
     rank_features (RankFeatures), ranks (Lines): The templates and the weights by which
         to choose between trees.
+    trace (list): Where to put the decisions about each sentence, if anywhere: a list of
+        dicts, and the tokens whose arcs the reranker changed.
     """
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
@@ -629,8 +643,11 @@ def parse(
         job.parser.ranks = NULL
         job.parser.rank_features = NULL
         job.parser.scale = actions.scale
+        job.parser.keeps_log = trace is not None
+        job.trace = <PyObject*>trace if trace is not None else NULL
         if n_branches and rank_features is not None and ranks is not None:
             job.parser.n_branches = n_branches
+            job.parser.keeps_log = True
             job.parser.branch_lead = <int>min(<float>(1 << 17), branch_lead * actions.scale)
             job.parser.ranks = &ranks.c
             job.parser.rank_features = <PyObject*>rank_features
@@ -714,6 +731,35 @@ cdef void write_tree(JobC* job, Run* run) noexcept nogil:
         else:
             job.heads[run.offset + token] = s.tokens[s.heads[i]]
             job.labels[run.offset + token] = <uint16_t>s.labels[i]
+    if job.trace != NULL:
+        write_trace(job, run)
+
+
+cdef void write_trace(JobC* job, Run* run) noexcept with gil:
+    cdef const int* tokens = run.s.tokens
+    cdef size_t i
+    cdef int token
+    try:
+        decisions = []
+        for i in range(run.log.size()):
+            decisions.append(
+                {
+                    "front": tokens[run.log[i].front],
+                    "top": tokens[run.log[i].top],
+                    "action": run.log[i].action,
+                    "second": run.log[i].second,
+                    "label": run.log[i].label,
+                    "lead": run.log[i].lead,
+                    "stage": run.log[i].stage,
+                    "label_stage": run.log[i].label_stage,
+                }
+            )
+        changed = []
+        if job.parser.n_branches and not run.swaps.empty():
+            changed = [tokens[token] for token in range(run.s.n) if run.changed[token]]
+        (<list>job.trace).append((decisions, changed))
+    except BaseException as error:
+        (<_Job>job.owner).error = error
 
 
 cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept nogil:

@@ -40,7 +40,16 @@ from .parse_features import (
 from .parse_places import PLACES
 from .reranking import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
 
-__all__ = ["ROOT", "SPACE", "GoldParse", "ParseBatch", "ParsingModel", "TaggedWords"]
+__all__ = [
+    "ROOT",
+    "SPACE",
+    "GoldParse",
+    "ParseBatch",
+    "ParseExplanation",
+    "ParsingModel",
+    "TaggedWords",
+    "Transition",
+]
 
 TASK = "parsing"
 MAX_LABELS = (1 << 15) - 2
@@ -65,6 +74,48 @@ class GoldParse(NamedTuple):
     heads: np.ndarray
     labels: np.ndarray
     sent_starts: np.ndarray
+
+
+class Transition(NamedTuple):
+    """A decision of the parser.
+
+    action (str): What it did with N0 and S0, see arc_eager.pxd.
+    label (str): The label of the arc that it made, if any.
+    top (int): S0, the token on top of the stack.
+    lead (float): The lead over the runner-up when the decision was made.
+    runner_up (str): The second-best action that was possible.
+    stage (int): The stage in which the decision was made, from 1.
+    n_templates (int): The number of templates that were read for it.
+    n_label_templates (int): The number that were read for the label.
+    """
+
+    action: str
+    label: str
+    top: int
+    lead: float
+    runner_up: str
+    stage: int
+    n_templates: int
+    n_label_templates: int
+
+
+class ParseExplanation(NamedTuple):
+    """How a token got its place.
+
+    head (int): Its head, itself for a root.
+    label (str): Its label.
+    transitions (list[Transition]): What the parser did while the token was N0, the
+        first in the buffer. Nothing has to be decided at the first one of a sentence.
+    weakest_lead (float): The smallest lead among them; infinite if there are none.
+    reranked (bool): Whether another tree was chosen, in which its arc differs from
+        what the transitions say.
+    """
+
+    head: int
+    label: str
+    transitions: list[Transition]
+    weakest_lead: float
+    reranked: bool
 
 
 class TaggedWords(NamedTuple):
@@ -305,12 +356,14 @@ class ParsingModel:
         *,
         branches: int = 0,
         branch_lead: float = 0.0,
+        trace: list[Any] | None = None,
     ) -> ParseBatch:
         """Predict the trees of docs.
 
         branches (int): For how many decisions of a sentence the second-best action is
             tried too, if there is a reranker.
         branch_lead (float): The lead from which on actions are not doubted.
+        trace (list): Where to put the decisions, see parse.
         """
         if not self.labels:
             raise ValueError(Errors.DS042.format(name=TASK))
@@ -332,9 +385,64 @@ class ParsingModel:
             *(
                 (branches, branch_lead, self.reranker.features, self.reranker.lines)
                 if branches and self.reranker is not None
-                else ()
+                else (0, 0.0, None, None)
             ),
+            trace,
         )
+
+    def explain(
+        self,
+        doc: Doc,
+        margin: float | list[float],
+        label_margin: float | list[float],
+        *,
+        branches: int = 0,
+        branch_lead: float = 0.0,
+    ) -> list[ParseExplanation]:
+        """Say for each token how it was parsed."""
+        trace: list[Any] = []
+        batch = self.predict(
+            [doc],
+            margin,
+            label_margin,
+            1,
+            branches=branches,
+            branch_lead=branch_lead,
+            trace=trace,
+        )
+        transitions: list[list[Transition]] = [[] for _ in doc]
+        reranked: set[int] = set()
+        ends = self.actions.templates.checkpoints
+        label_ends = self.arcs.templates.checkpoints
+        for decisions, changed in trace:
+            reranked.update(changed)
+            for decision in decisions:
+                has_label = decision["label_stage"] >= 0
+                transitions[decision["front"]].append(
+                    Transition(
+                        action=ACTIONS[decision["action"]],
+                        label=self.labels[decision["label"]] if has_label else "",
+                        top=decision["top"],
+                        lead=decision["lead"] / self.actions.scorer.scale,
+                        runner_up=ACTIONS[decision["second"]],
+                        stage=decision["stage"] + 1,
+                        n_templates=ends[decision["stage"]],
+                        n_label_templates=(
+                            label_ends[decision["label_stage"]] if has_label else 0
+                        ),
+                    )
+                )
+        names = {ROOT: "ROOT", SPACE: "dep", **dict(enumerate(self.labels))}
+        return [
+            ParseExplanation(
+                head=int(batch.heads[i]),
+                label=names[int(batch.labels[i])],
+                transitions=own,
+                weakest_lead=min((one.lead for one in own), default=float("inf")),
+                reranked=i in reranked,
+            )
+            for i, own in enumerate(transitions)
+        ]
 
     def predict_in_training(self, docs: list[Doc]) -> ParseBatch:
         """Predict with the weights as they are, without compiling them first: for
