@@ -367,6 +367,7 @@ class ParsingModel:
         """
         if not self.labels:
             raise ValueError(Errors.DS042.format(name=TASK))
+        reranker = self.reranker if branches else None
         return parse(
             docs,
             self.lexicon,
@@ -382,12 +383,11 @@ class ParsingModel:
                 self.boundaries.margins(float("inf")),
             ),
             n_threads,
-            *(
-                (branches, branch_lead, self.reranker.features, self.reranker.lines)
-                if branches and self.reranker is not None
-                else (0, 0.0, None, None)
-            ),
-            trace,
+            n_branches=branches,
+            branch_lead=branch_lead,
+            rank_features=None if reranker is None else reranker.features,
+            ranks=None if reranker is None else reranker.lines,
+            trace=trace,
         )
 
     def explain(
