@@ -153,25 +153,33 @@ def write_docbins(
     whole_documents: bool = False,
     trees: bool = False,
     limit: int | None = None,
+    entities: str | None = None,
 ) -> dict[str, Path]:
     """Convert the splits of a corpus to DocBin files, once.
 
     column (str): What to learn: "upos", "xpos" or "entities".
     trees (bool): Whether to learn dependency trees too.
     limit (int): How many sentences of each split to take, if not all.
+    entities (str): Another corpus, with entities, whose sentences are added.
     """
     level = "documents" if whole_documents else "sentences"
     kind = f"{column}-trees" if trees else column
-    size = f"-{limit}" if limit else ""
+    name = f"{corpus}-{kind}-{level}"
+    for part in (limit, entities):
+        name += f"-{part}" if part else ""
     paths = {}
     for split in SPLITS:
-        path = folder / f"{corpus}-{kind}-{level}{size}-{split}.spacy"
+        path = folder / f"{name}-{split}.spacy"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             sentences = read_split(corpus, split, column)[:limit]
+            vocab = Vocab()
             docs = make_docs(
-                Vocab(), sentences, whole_documents=whole_documents, trees=trees
+                vocab, sentences, whole_documents=whole_documents, trees=trees
             )
+            if entities:
+                others = read_split(entities, split, "entities")[:limit]
+                docs += make_docs(vocab, others)
             DocBin(docs=docs, store_user_data=False).to_disk(path)
         paths[split] = path
     return paths

@@ -4,6 +4,7 @@
     python benchmarks/parser.py --seeds 3                        # mean and spread
     python benchmarks/parser.py --documents                      # no sentence starts
     python benchmarks/parser.py --corpus ud_pt_bosque --column upos --lang pt
+    python benchmarks/parser.py --pipeline                       # with tagger and ner
 
 Both are trained on one Doc for each sentence, or, with --documents, for each document.
 Attachment scores are on gold words and the pipeline's own tags, and count all tokens,
@@ -11,7 +12,8 @@ punctuation included; dep_las is what spaCy's scorer says, which leaves punctuat
 "Gold sentences" are Docs of one sentence; "documents" are Docs without sentence starts.
 Speeds are those of the parser on Docs in memory that have tags already, spaCy's with
 the tok2vec that it needs, the best of several rounds, in which all candidates take
-turns. Corpora are found through DYNSEL_DATA.
+turns. With --pipeline, whole pipelines of tagger, parser and entity recognizer are
+measured from raw text, tokenizer included. Corpora are found through DYNSEL_DATA.
 """
 
 import argparse
@@ -48,10 +50,12 @@ TAGGER = "dynsel_tagger"
 PARSER = "dynsel_parser"
 OURS = "dynsel"
 CNN = "spaCy tok2vec+parser"
+CNN_PIPELINE = "spaCy tok2vec+tagger+parser+ner"
 SPACY_STEPS = 3000
 INFINITY = float("inf")
 MARGINS = (INFINITY, 8.0, 6.0, 4.0, 3.0)
 BRANCHINGS = ((2, 1.0), (4, 2.0), (8, 3.0), (16, 4.0))
+Measurements = dict[str, Callable[[], dict[str, Any]]]
 
 
 class Setting(NamedTuple):
@@ -270,9 +274,10 @@ def train_all(
     cnn = None
     paths: dict[str, Path] = {}
     training: dict[str, Any] = {}
+    ours_config = args.config or CONFIGS / "parser.cfg"
     for seed in range(args.seeds):
         settings = {"nlp.lang": args.lang, "system.seed": seed}
-        path, usage = train(PARSER, args.config, docbins, settings)
+        path, usage = train(PARSER, ours_config, docbins, settings)
         ours.append(spacy.load(path))
         paths.setdefault(OURS, path)
         training.setdefault(OURS, usage)
@@ -286,26 +291,65 @@ def train_all(
     return ours, cnn, paths, training
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--corpus", default="ud_en_ewt")
-    parser.add_argument("--column", default="xpos", choices=["xpos", "upos"])
-    parser.add_argument("--lang", default="en")
-    parser.add_argument(
-        "--documents", action="store_true", help="documents as Docs, not sentences"
-    )
-    parser.add_argument("--seeds", type=int, default=1, help="how many to train")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--skip-spacy", action="store_true", help="leave out spaCy")
-    parser.add_argument("--spacy-steps", type=int, default=SPACY_STEPS)
-    parser.add_argument(
-        "--limit", type=int, help="sentences to take of each split, for a quick try"
-    )
-    parser.add_argument("--config", type=Path, default=CONFIGS / "parser.cfg")
-    args = parser.parse_args()
+def measure_texts(
+    pipelines: dict[str, Language], texts: list[str], rounds: int
+) -> dict[str, Any]:
+    """Tokens a second from raw text."""
+    runs: dict[str, Callable[[], None]] = {}
+    for name, nlp in pipelines.items():
+        runs[name] = lambda nlp=nlp: consume(nlp.pipe(texts))  # type: ignore[misc]
+    tokenizer = pipelines[OURS].tokenizer
+    runs["spaCy tokenizer"] = lambda: consume(map(tokenizer, texts))
+    n_tokens = sum(len(tokenizer(text)) for text in texts)
+    for run in runs.values():
+        run()
+    times = best_times(runs, rounds)
+    return {
+        name: {
+            "tokens_per_second": n_tokens / best,
+            "dynsel_is_faster": best / times[OURS][0],
+            "spread": worst / best,
+        }
+        for name, (best, worst) in times.items()
+    }
 
+
+def plan_pipeline(args: argparse.Namespace) -> Measurements:
+    """Tagger, parser and entity recognizer, trained on the documents of one corpus and
+    the sentences of another."""
+    docbins = write_docbins(
+        args.corpus,
+        args.column,
+        CACHE,
+        whole_documents=True,
+        trees=True,
+        limit=args.limit,
+        entities=args.entities,
+    )
+    training: dict[str, Any] = {}
+    pipelines: dict[str, Language] = {}
+    config = args.config or CONFIGS / "pipeline.cfg"
+    path, training[OURS] = train(
+        "dynsel_pipeline", config, docbins, {"nlp.lang": args.lang}
+    )
+    pipelines[OURS] = spacy.load(path)
+    if not args.skip_spacy:
+        components = ["tagger", "parser", "ner"]
+        cnn_config = spacy_config(args.lang, components, args.spacy_steps)
+        path, training[CNN_PIPELINE] = train("spacy_pipeline", cnn_config, docbins, {})
+        pipelines[CNN_PIPELINE] = spacy.load(path)
+    sentences = read_split(args.corpus, "test", args.column)[: args.limit]
+    vocab = pipelines[OURS].vocab
+    texts = [doc.text for doc in make_docs(vocab, sentences, whole_documents=True)]
+    return {
+        "training": lambda: training,
+        "from raw text": lambda: measure_texts(pipelines, texts, args.rounds),
+    }
+
+
+def plan_parser(args: argparse.Namespace) -> Measurements:
     ours, cnn, paths, training = train_all(args)
-    measurements: dict[str, Callable[[], dict[str, Any]]] = {
+    measurements: Measurements = {
         "training": lambda: training,
         "model": lambda: measure_model(paths, args.lang, args.rounds),
     }
@@ -325,8 +369,7 @@ def main() -> None:
 
     for split in ("dev", "test"):
         for level in ("gold sentences", "documents"):
-            whole_documents = level == "documents"
-            measure = scorer(split, whole_documents=whole_documents)
+            measure = scorer(split, whole_documents=level == "documents")
             measurements[f"{split}, {level}"] = measure
     measurements["margin and branching on test"] = lambda: measure_table(
         ours[0],
@@ -335,14 +378,45 @@ def main() -> None:
         with_starts=not args.documents,
         rounds=args.rounds,
     )
+    return measurements
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--corpus", default="ud_en_ewt")
+    parser.add_argument("--column", default="xpos", choices=["xpos", "upos"])
+    parser.add_argument("--lang", default="en")
+    parser.add_argument(
+        "--documents", action="store_true", help="documents as Docs, not sentences"
+    )
+    parser.add_argument(
+        "--pipeline", action="store_true", help="measure tagger, parser and ner"
+    )
+    parser.add_argument(
+        "--entities", default="ner_en_btc", help="corpus for the ner of --pipeline"
+    )
+    parser.add_argument("--seeds", type=int, default=1, help="how many to train")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--skip-spacy", action="store_true", help="leave out spaCy")
+    parser.add_argument("--spacy-steps", type=int, default=SPACY_STEPS)
+    parser.add_argument(
+        "--limit", type=int, help="sentences to take of each split, for a quick try"
+    )
+    parser.add_argument("--config", type=Path, help="ours, if not that of configs/")
+    args = parser.parse_args()
+
     results = {}
-    for title, measure in measurements.items():
+    plan = plan_pipeline if args.pipeline else plan_parser
+    for title, measure in plan(args).items():
         results[title] = measure()
         show(title, results[title])
-    level = "documents" if args.documents else "sentences"
-    size = f"-{args.limit}" if args.limit else ""
-    name = f"parser-{args.corpus}-{args.column}-{level}{size}-{args.config.stem}.json"
-    output = HERE / "results" / name
+    parts = ["pipeline" if args.pipeline else "parser", args.corpus, args.column]
+    parts.append("documents" if args.documents or args.pipeline else "sentences")
+    if args.limit:
+        parts.append(str(args.limit))
+    if args.config:
+        parts.append(args.config.stem)
+    output = HERE / "results" / f"{'-'.join(parts)}.json"
     output.parent.mkdir(exist_ok=True)
     output.write_text(json.dumps(results, indent=2) + "\n")
     msg.good("Saved the results", str(output))
