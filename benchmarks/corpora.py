@@ -16,11 +16,15 @@ SPLITS = ("train", "dev", "test")
 @dataclass
 class Sentence:
     """The words of a sentence and what is known about each: whether a space follows,
-    its part of speech, its IOB tag. What a corpus does not tell is empty."""
+    its tag, its part of speech, its head and the label of the arc to it, its IOB tag.
+    What a corpus does not tell is empty."""
 
     words: list[str] = field(default_factory=list)
     spaces: list[bool] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
+    pos: list[str] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)  # roots are their own heads
+    deps: list[str] = field(default_factory=list)
     ents: list[str] = field(default_factory=list)
     starts_document: bool = False
 
@@ -66,6 +70,9 @@ def read_conllu(path: Path, *, column: str) -> Iterator[Sentence]:
                 sentence.words.append(fields[1])
                 sentence.spaces.append(space)
                 sentence.tags.append(fields[number_of_column])
+                sentence.pos.append(fields[3])
+                sentence.heads.append((int(fields[6]) or number) - 1)
+                sentence.deps.append("ROOT" if fields[7] == "root" else fields[7])
     if sentence.words:
         yield sentence
 
@@ -100,46 +107,79 @@ def read_iob(path: Path) -> Iterator[Sentence]:
 
 
 def make_docs(
-    vocab: Vocab, sentences: list[Sentence], *, whole_documents: bool = False
+    vocab: Vocab,
+    sentences: list[Sentence],
+    *,
+    whole_documents: bool = False,
+    trees: bool = False,
 ) -> list[Doc]:
     """Docs with sentence starts, tags and entities, one for each sentence or for each
-    document."""
+    document.
+
+    trees (bool): Whether to set parts of speech, heads and labels of arcs too.
+    """
     groups: list[list[Sentence]] = []
     for sentence in sentences:
         if not whole_documents or sentence.starts_document or not groups:
             groups.append([])
         groups[-1].append(sentence)
+    names = ["words", "spaces", "tags", "ents"]
+    if trees:
+        names += ["pos", "deps"]
 
     def join(group: list[Sentence], name: str) -> list[Any] | None:
         return [item for sentence in group for item in getattr(sentence, name)] or None
 
-    return [
-        Doc(
-            vocab,
-            **{name: join(group, name) for name in ("words", "spaces", "tags", "ents")},
-            sent_starts=[
-                i == 0 for sentence in group for i in range(len(sentence.words))
-            ],
-        )
-        for group in groups
-    ]
+    def make_doc(group: list[Sentence]) -> Doc:
+        values = {name: join(group, name) for name in names}
+        if trees:
+            # A Doc takes its sentence starts from the heads.
+            heads: list[int] = []
+            for sentence in group:
+                start = len(heads)
+                heads += [start + head for head in sentence.heads]
+            return Doc(vocab, **values, heads=heads)
+        starts = [i == 0 for sentence in group for i in range(len(sentence.words))]
+        return Doc(vocab, **values, sent_starts=starts)
+
+    return [make_doc(group) for group in groups]
 
 
 def write_docbins(
-    corpus: str, column: str, folder: Path, *, whole_documents: bool = False
+    corpus: str,
+    column: str,
+    folder: Path,
+    *,
+    whole_documents: bool = False,
+    trees: bool = False,
+    limit: int | None = None,
+    entities: str | None = None,
 ) -> dict[str, Path]:
     """Convert the splits of a corpus to DocBin files, once.
 
     column (str): What to learn: "upos", "xpos" or "entities".
+    trees (bool): Whether to learn dependency trees too.
+    limit (int): How many sentences of each split to take, if not all.
+    entities (str): Another corpus, with entities, whose sentences are added.
     """
     level = "documents" if whole_documents else "sentences"
+    kind = f"{column}-trees" if trees else column
+    name = f"{corpus}-{kind}-{level}"
+    for part in (limit, entities):
+        name += f"-{part}" if part else ""
     paths = {}
     for split in SPLITS:
-        path = folder / f"{corpus}-{column}-{level}-{split}.spacy"
+        path = folder / f"{name}-{split}.spacy"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            sentences = read_split(corpus, split, column)
-            docs = make_docs(Vocab(), sentences, whole_documents=whole_documents)
+            sentences = read_split(corpus, split, column)[:limit]
+            vocab = Vocab()
+            docs = make_docs(
+                vocab, sentences, whole_documents=whole_documents, trees=trees
+            )
+            if entities:
+                others = read_split(entities, split, "entities")[:limit]
+                docs += make_docs(vocab, others)
             DocBin(docs=docs, store_user_data=False).to_disk(path)
         paths[split] = path
     return paths

@@ -28,7 +28,7 @@ from spacy.tokens import Doc
 from wasabi import msg
 
 from corpora import data_folder, make_docs, read_iob, read_split, write_docbins
-from tagger import best_times, consume, show
+from tagger import best_times, consume, directory_mb, pipe_through, show
 from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
 
 try:
@@ -185,12 +185,6 @@ def measure_speed(
         for doc in docs:
             doc.set_ents([], default="missing")
 
-    def run_cnn() -> None:
-        stream: Any = cnn_docs
-        for _, component in [] if cnn is None else cnn.pipeline:
-            stream = component.pipe(stream, batch_size=256)
-        consume(stream)
-
     def runner(ner: Any, docs: list[Doc]) -> Callable[[], None]:
         return lambda: consume(ner.pipe(docs, batch_size=1000))
 
@@ -202,7 +196,8 @@ def measure_speed(
         candidates[variant] = (runner(nlp.get_pipe(NER), docs), sum(map(len, docs)))
         our_docs += docs
     if cnn is not None:
-        candidates[CNN] = (run_cnn, n_part)
+        components = [component for _, component in cnn.pipeline]
+        candidates[CNN] = (lambda: pipe_through(components, cnn_docs), n_part)
     if crf is not None:
         candidates["CRFsuite"] = (lambda: [crf.tag(s) for s in sentences], n_part)
     times: dict[str, list[float]] = {name: [] for name in candidates}
@@ -304,9 +299,7 @@ def train_variants(
             path, usage = train(NER, config, paths, {**settings, "system.seed": seed})
             ours[variant].append(spacy.load(path))
             training.setdefault(variant, usage)
-            files = [file for file in (path / NER).rglob("*") if file.is_file()]
-            size = sum(file.stat().st_size for file in files)
-            models.setdefault(variant, {"directory_mb": size / 2**20})
+            models.setdefault(variant, {"directory_mb": directory_mb(path / NER)})
         models[variant]["o_bias"] = [nlp.get_pipe(NER).o_bias for nlp in ours[variant]]
     return ours, training, models
 

@@ -40,12 +40,16 @@ SPACY_STEPS = 3000
 INFINITY = float("inf")
 
 
-def bare(doc: Doc, vocab: Any = None) -> Doc:
-    """The words and spaces of a doc, in a doc of their own."""
+def bare(doc: Doc, vocab: Any = None, *, with_starts: bool = False) -> Doc:
+    """The words and spaces of a doc and, if wanted, its sentence starts, in a doc of
+    their own."""
     return Doc(
         vocab or doc.vocab,
         words=[token.text for token in doc],
         spaces=[bool(token.whitespace_) for token in doc],
+        sent_starts=[bool(token.is_sent_start) for token in doc]
+        if with_starts
+        else None,
     )
 
 
@@ -69,12 +73,18 @@ def pipe_predictor(nlp: Language) -> Callable[[Doc], list[str]]:
 
 
 def best_times(
-    candidates: dict[str, Callable[[], Any]], rounds: int
+    candidates: dict[str, Callable[[], Any]],
+    rounds: int,
+    prepare: Callable[[], None] = lambda: None,
 ) -> dict[str, tuple[float, float]]:
-    """The shortest and the longest time of each candidate, in interleaved rounds."""
+    """The shortest and the longest time of each candidate, in interleaved rounds.
+
+    prepare (Callable): What to do before each run, which is not part of its time.
+    """
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(rounds):
         for name, run in candidates.items():
+            prepare()
             start = time.perf_counter()
             run()
             times[name].append(time.perf_counter() - start)
@@ -117,14 +127,12 @@ def measure_accuracy(
     return table
 
 
-def pipe_runner(nlp: Language, docs: list[Doc]) -> Callable[[], None]:
-    def run() -> None:
-        stream: Any = docs
-        for _, component in nlp.pipeline:
-            stream = component.pipe(stream, batch_size=256)
-        consume(stream)
-
-    return run
+def pipe_through(components: list[Any], docs: list[Doc]) -> None:
+    """Run spaCy's components, in the batches that suit them."""
+    stream: Any = docs
+    for component in components:
+        stream = component.pipe(stream, batch_size=256)
+    consume(stream)
 
 
 def measure_speed(
@@ -144,10 +152,9 @@ def measure_speed(
         "spaCy tokenizer": (lambda: consume(map(ours.tokenizer, texts)), n_all),
     }
     if cnn is not None:
-        candidates[CNN] = (
-            pipe_runner(cnn, [bare(doc, cnn.vocab) for doc in part]),
-            n_part,
-        )
+        components = [component for _, component in cnn.pipeline]
+        cnn_docs = [bare(doc, cnn.vocab) for doc in part]
+        candidates[CNN] = (lambda: pipe_through(components, cnn_docs), n_part)
     if crf is not None:
         candidates["CRFsuite"] = (
             lambda: [crf.tag(sentence) for sentence in words],
@@ -267,19 +274,19 @@ def resident():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
 before, started = resident(), time.perf_counter()
 config = spacy.util.load_config({path!r} + "/config.cfg", interpolate=True)
-tagger = nlp.add_pipe("{name}", config={{
+component = nlp.add_pipe("{name}", config={{
     key: value for key, value in config["components"]["{name}"].items() if key != "factory"
 }})
-tagger.from_disk({path!r} + "/{name}", exclude=["vocab"])
-tagger(nlp.make_doc("A first text."))
+component.from_disk({path!r} + "/{name}", exclude=["vocab"])
+component(nlp.make_doc("A first text."))
 print(imported - start, time.perf_counter() - started, resident() - before)
 """
 
 
-def measure_load(path: Path, lang: str, rounds: int) -> dict[str, float]:
-    """Time to import spaCy and to load the component in a new process, first text
+def measure_load(path: Path, lang: str, rounds: int, name: str) -> dict[str, float]:
+    """Time to import spaCy and to load a component in a new process, first text
     included, and what that adds to the resident memory."""
-    code = LOAD.format(path=str(path), lang=lang, name=TAGGER)
+    code = LOAD.format(path=str(path), lang=lang, name=name)
     runs = [
         [
             float(word)
@@ -288,16 +295,18 @@ def measure_load(path: Path, lang: str, rounds: int) -> dict[str, float]:
         for _ in range(rounds)
     ]
     imported, loaded, grown = (min(column) for column in zip(*runs, strict=True))
-    size = sum(
-        file.stat().st_size for file in (path / TAGGER).rglob("*") if file.is_file()
-    )
     return {
         "import_spacy_ms": 1e3 * imported,
         "load_ms": 1e3 * loaded,
         "load_share": loaded / imported,
         "resident_mb": grown / 2**20,
-        "directory_mb": size / 2**20,
+        "directory_mb": directory_mb(path / name),
     }
+
+
+def directory_mb(path: Path) -> float:
+    files = [file for file in path.rglob("*") if file.is_file()]
+    return sum(file.stat().st_size for file in files) / 2**20
 
 
 def train_crf(train_path: Path, features: str) -> tuple[Path, dict[str, float]]:
@@ -394,7 +403,7 @@ def main() -> None:
         ),
         "two threads": lambda: measure_threads(ours, splits["train"], rounds),
         "cold start": lambda: measure_cold(path, splits["train"], rounds),
-        "loading": lambda: measure_load(path, args.lang, rounds),
+        "loading": lambda: measure_load(path, args.lang, rounds, TAGGER),
     }
     if cnn is not None:
         measurements["one short text at a time"] = lambda: measure_single_texts(

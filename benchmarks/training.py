@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import spacy
 from spacy.cli.init_config import init_config
 
 HERE = Path(__file__).parent
@@ -42,17 +43,17 @@ def train(
 
     RETURNS (tuple): The best pipeline, and the measurements of its training.
     """
-    command = [sys.executable, "-m", "spacy", "train", str(config)]
+    settings = [f"--{key}={value}" for key, value in overrides.items()]
+    command = [sys.executable, "-m", "spacy", "train", str(config), *settings]
     command += ["--paths.train", str(paths["train"]), "--paths.dev", str(paths["dev"])]
-    for key, value in overrides.items():
-        command += [f"--{key}", str(value)]
     package = sorted((HERE.parent / "spacy_dynsel").rglob("*"))
     inputs = [config, *paths.values()]
     if name.startswith("dynsel"):
         inputs += [
             p for p in package if p.suffix in (".py", ".pyx", ".pxd", ".hpp", ".txt")
         ]
-    digest = hashlib.sha256(json.dumps(command).encode())
+    # Contents, not paths: what is kept stays valid when the folder moves.
+    digest = hashlib.sha256(json.dumps([spacy.__version__, settings]).encode())
     for path in inputs:
         digest.update(path.read_bytes())
     output = CACHE / f"{name}-{digest.hexdigest()[:12]}"
