@@ -39,6 +39,7 @@ from ._bilou import (
     TrainingBatch,
     predict,
 )
+from .classifier import mean_weights
 from .model import (
     MIN_TOKENS_FOR_CUTOFF,
     N_RESERVED,
@@ -736,20 +737,7 @@ class EntityModel(LinearModel):
         self._folds = []
 
     def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The mean of all learners' weights."""
-        parts = [learner.get_weights() for learner in self._learners]
-        if len(parts) == 1:
-            return parts[0]
-        ids = [keys.astype("uint64") << 32 | labels for keys, labels, _ in parts]
-        unique, inverse = np.unique(np.concatenate(ids), return_inverse=True)
-        values = np.concatenate([values for _, _, values in parts])
-        sums = np.bincount(inverse, weights=values, minlength=len(unique))
-        means = (sums / len(parts)).astype("float32")
-        return (
-            (unique >> 32).astype("uint32"),
-            (unique & 0xFFFFFFFF).astype("uint32"),
-            means,
-        )
+        return mean_weights(self._learners)
 
     def _training_starts(self, batch: list[GoldEntities]) -> list[np.ndarray | None]:
         """The copies of the data to learn from: None for docs as they come, arrays for

@@ -20,9 +20,7 @@ from ..core.small import SmallScorer
 from ..errors import Errors
 from ..settings import LearnerSettings
 from ..templates import Templates
-
-# What a loaded model's weights count as when training goes on: see Learner.
-RESUMED_SQUARES = 10.0
+from .model import RESUMED_SQUARES
 
 
 class Classifier:
