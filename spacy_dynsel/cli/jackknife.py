@@ -1,7 +1,6 @@
 """Tags as a tagger sets them on text that it has not seen, for training a parser."""
 
 import random
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from wasabi import msg
 from ..bridge import read_tags
 from ..errors import Errors
 from ..model_file import write_file
+from ..tasks.model import get_fold
 from .group import dynsel_cli
 
 BATCH = 64
@@ -82,7 +82,7 @@ def jackknife(
     nlp = util.get_lang_class(config["nlp"]["lang"])()
     docs = list(DocBin().from_disk(input_path).get_docs(nlp.vocab))
     golds = [doc.copy() for doc in docs]
-    numbers = [zlib.crc32(doc.text.encode("utf8")) % folds for doc in docs]
+    numbers = [get_fold(doc, folds) for doc in docs]
     n_right = n_tokens = 0
     for fold in range(folds):
         inside = [i for i, number in enumerate(numbers) if number == fold]

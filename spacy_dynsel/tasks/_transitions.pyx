@@ -393,42 +393,22 @@ cdef class TrainingBatch:
             roots and white space; and the label of its arc, or -1.
         """
         cdef SentenceC* s = &self.sentence
-        cdef int[MAX_PLACES] places
-        cdef atom_t[MAX_SLOTS] values
-        cdef uint8_t[N_ACTIONS] costs
-        cdef vector[uint8_t] label_costs
-        cdef ContextC context
-        cdef int number, action, label, valid, head, dependent, i
+        cdef LoggedC logged
+        cdef int number, i
         all_heads = np.full(self.tokens.size(), -1, dtype="int32")
         all_labels = np.full(self.tokens.size(), -1, dtype="int32")
         cdef int32_t[::1] head_view = all_heads
         cdef int32_t[::1] label_view = all_labels
-        label_costs.assign(label_learner.n_labels, <uint8_t>CORRECT)
-        context.lexemes = NULL
-        context.dynamic = values
+        self.all_labels.assign(label_learner.n_labels, <uint8_t>CORRECT)
         with nogil:
             for number in range(<int>self.ends.size()):
                 self._load(number)
                 start(s)
                 while settle(s):
-                    valid = get_valid(s)
-                    for i in range(N_ACTIONS):
-                        costs[i] = CORRECT if valid >> i & 1 else INVALID
-                    find_action_places(s, places)
-                    read_slots(
-                        s, &actions.c, 0, actions.c.n_slots, places, values
+                    logged = self._decide(
+                        s, actions, labels, action_learner, label_learner, NONE
                     )
-                    action = action_learner.guess(&context, costs)
-                    label = 0
-                    if action == LEFT or action == RIGHT:
-                        head = get_front(s) if action == LEFT else s.stack[s.top - 1]
-                        dependent = s.stack[s.top - 1] if action == LEFT else get_front(s)
-                        find_label_places(s, head, dependent, places)
-                        read_slots(
-                            s, &labels.c, 0, labels.c.n_slots, places, values
-                        )
-                        label = label_learner.guess(&context, label_costs.data())
-                    apply(s, action, label)
+                    apply(s, logged.action, logged.label)
                 for i in range(s.n):
                     if s.heads[i] != NONE:
                         head_view[s.tokens[i]] = s.tokens[s.heads[i]]

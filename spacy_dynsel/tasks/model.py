@@ -1,7 +1,9 @@
 """What the models of all tasks have in common: templates, weights in both forms, the
 lexicon, and the file."""
 
+import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -381,6 +383,31 @@ def load_clusters(
             if cluster  # 0 stands for words that have none
         }
     )
+
+
+def make_classes(
+    words: dict[int, Counter[int]], min_count: int, min_share: float
+) -> dict[int, int]:
+    """Give each frequent word the set of tags that it often has as its class.
+
+    words (dict): How often each word has which tag.
+    min_count (int): How often a word has to occur to have a class.
+    min_share (float): The share of its occurrences that a tag needs.
+    """
+    classes: dict[tuple[int, ...], int] = {}
+    by_word = {}
+    for word, counts in sorted(words.items()):
+        total = counts.total()
+        if total >= min_count:
+            often = (tag for tag, count in counts.items() if count >= min_share * total)
+            key = tuple(sorted(often))
+            by_word[word] = classes.setdefault(key, len(classes) + N_RESERVED)
+    return by_word
+
+
+def get_fold(doc: Doc, n_folds: int) -> int:
+    """The part of the data to which a doc belongs: always the same for its text."""
+    return zlib.crc32(doc.text.encode("utf8")) % n_folds
 
 
 def lookup_arrays(table: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:

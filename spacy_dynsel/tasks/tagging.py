@@ -1,6 +1,5 @@
 """Tagging: all that a tagger learns, uses and stores, apart from spaCy's contract."""
 
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
@@ -22,7 +21,9 @@ from .model import (
     N_RESERVED,
     Explanation,
     LinearModel,
+    get_fold,
     lookup_arrays,
+    make_classes,
     minibatch,
     require,
 )
@@ -139,7 +140,9 @@ class TaggingModel(LinearModel):
         rates = (drop, settings.word_dropout, settings.predicted_history)
         loss = self._training_batch(batch, ranges).update(self._learner, *rates)
         for fold, learner in enumerate(self._folds):
-            unseen = [gold for gold in batch if self._get_fold(gold.doc) != fold]
+            unseen = [
+                gold for gold in batch if get_fold(gold.doc, self.n_folds) != fold
+            ]
             if unseen:
                 # One copy is enough for them.
                 ranges = _training_ranges(unseen, "sentences")
@@ -170,7 +173,7 @@ class TaggingModel(LinearModel):
         ]
         labels = np.zeros(sum(len(doc) for doc in docs), dtype="uint16")
         ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
-        folds = [self._get_fold(doc) if self._folds else 0 for doc in docs]
+        folds = [get_fold(doc, self.n_folds) if self._folds else 0 for doc in docs]
         for fold, learner in enumerate(self._folds or [self._learner]):
             chosen = [i for i in range(len(docs)) if folds[i] == fold]
             part = [golds[i] for i in chosen]
@@ -183,9 +186,6 @@ class TaggingModel(LinearModel):
                 labels[ends[i] - n : ends[i]] = guessed[:n]
                 guessed = guessed[n:]
         return TagBatch(labels, ends, np.zeros(self.n_stages, dtype="uint64"))
-
-    def _get_fold(self, doc: Doc) -> int:
-        return zlib.crc32(doc.text.encode("utf8")) % self.n_folds
 
     def _new_learner(self, settings: LearnerSettings) -> None:
         super()._new_learner(settings)
@@ -256,20 +256,8 @@ class TaggingModel(LinearModel):
                 known = gold.labels[gold.labels >= 0]
                 for lower, label in zip(lowers.tolist(), known.tolist(), strict=True):
                     tags[lower][label] += 1
-        classes: dict[tuple[int, ...], int] = {}
-        by_word = {}
-        for lower, counts in sorted(tags.items()):
-            total = counts.total()
-            if total >= self.class_min_count:
-                key = tuple(
-                    sorted(
-                        label
-                        for label, count in counts.items()
-                        if count >= self.class_min_share * total
-                    )
-                )
-                by_word[lower] = classes.setdefault(key, len(classes) + N_RESERVED)
-        self._n_classes = len(classes)
+        by_word = make_classes(tags, self.class_min_count, self.class_min_share)
+        self._n_classes = len(set(by_word.values()))
         return lookup_arrays(by_word)
 
     def _check(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:

@@ -1,7 +1,6 @@
 """Dependency parsing: all that a parser learns, uses and stores, apart from spaCy's
 contract."""
 
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -21,11 +20,12 @@ from ._transitions import TrainingBatch
 from .classifier import Classifier
 from .model import (
     MIN_TOKENS_FOR_CUTOFF,
-    N_RESERVED,
     TRAINING_LEXEMES,
     check_lookup,
+    get_fold,
     load_clusters,
     lookup_arrays,
+    make_classes,
     require,
 )
 from .parse_features import (
@@ -318,13 +318,13 @@ class ParsingModel:
         reranker = self.reranker
         assert reranker is not None
         settings = self.actions._used_settings
-        numbers = [zlib.crc32(gold.doc.text.encode("utf8")) for gold in batch]
+        numbers = [get_fold(gold.doc, reranker.n_folds) for gold in batch]
         is_ready = reranker.count(sum(len(gold.doc) for gold in batch))
         for fold, learners in enumerate(reranker.learners):
             inside = [
                 gold
                 for gold, number in zip(batch, numbers, strict=True)
-                if number % reranker.n_folds == fold
+                if number == fold
             ]
             known = {id(gold) for gold in inside}
             outside = [gold for gold in batch if id(gold) not in known]
@@ -627,19 +627,7 @@ class ParsingModel:
                     if pos:
                         by_tag[tag][pos] += 1
                         by_pair[tag, lower][pos] += 1
-        classes: dict[tuple[int, ...], int] = {}
-        by_word = {}
-        for lower, counts in sorted(words.items()):
-            total = counts.total()
-            if total >= CLASS_MIN_COUNT:
-                often = sorted(
-                    tag
-                    for tag, count in counts.items()
-                    if count >= CLASS_MIN_SHARE * total
-                )
-                by_word[lower] = classes.setdefault(
-                    tuple(often), len(classes) + N_RESERVED
-                )
+        by_word = make_classes(words, CLASS_MIN_COUNT, CLASS_MIN_SHARE)
         table = {tag: _most_common(counts) for tag, counts in by_tag.items()}
         pairs = [
             (tag, lower, _most_common(counts))
