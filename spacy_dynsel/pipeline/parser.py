@@ -99,12 +99,11 @@ class DynselParser(DynselComponent):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What token.dep_ can be, sorted."""
-        names = self.cfg["labels"]
-        if not names:
-            return ()
-        plain = {name.partition(DELIMITER)[0] for name in names}
-        return tuple(sorted({*plain, ROOT_LABEL, SPACE_LABEL}))
+        """What token.dep_ can be, sorted; before initialization, what was added."""
+        names = {name.partition(DELIMITER)[0] for name in self.cfg["labels"]}
+        if self.engine.is_initialized:
+            names |= {ROOT_LABEL, SPACE_LABEL}
+        return tuple(sorted(names))
 
     @property
     def label_data(self) -> tuple[str, ...]:
