@@ -121,6 +121,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "The model file was trained to read sentences '{found}', but the config says "
         "direction = '{expected}'. Restore the direction in the config or train anew."
     )
+    DS070 = (
+        "'{template}' reads tags in the first stage, but another template reads the tags "
+        "of words to come, which are what the first stage says without any tags. Move "
+        "it behind the first checkpoint."
+    )
     DS101 = (
         "The training data for component '{name}' contradicts itself: the tokens "
         "{start} to {end} are an entity '{label}' in doc.ents, and not one in "

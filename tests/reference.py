@@ -135,11 +135,12 @@ def template_key(
     history: list[int],
     tables: dict[str, dict[int, int]],
 ) -> int:
+    """history: For each token its label, or what is thought of as its label."""
     state = hash_bytes(str(template).encode("utf8"))
     for atom in template.atoms:
         place = position + int(atom.place)
         if atom.column == "tag":
-            value = history[place] + 1 if place >= 0 else 0
+            value = history[place] + 1 if 0 <= place < len(tokens) else 0
         elif place < 0:
             value = BEFORE_START
         elif place >= len(tokens):
@@ -181,11 +182,17 @@ class ReferenceTagger:
         }
 
     def decide(
-        self, tokens: list[Token], position: int, history: list[int], margin: float
+        self,
+        tokens: list[Token],
+        position: int,
+        history: list[int],
+        margin: float,
+        n_templates: int | None = None,
     ) -> tuple[int, int]:
         """RETURNS (tuple): The label and the number of templates."""
         scores = np.zeros(len(self.labels), dtype=int)
-        for rank, template in enumerate(self.templates.templates, start=1):
+        templates = self.templates.templates[:n_templates]
+        for rank, template in enumerate(templates, start=1):
             key = template_key(template, tokens, position, history, self.tables)
             for label, weight in self.weights.get(key, {}).items():
                 scores[label] += weight
@@ -196,14 +203,25 @@ class ReferenceTagger:
                     break
         return int(np.argmax(scores)), rank
 
+    def look_ahead(self, tokens: list[Token]) -> list[int]:
+        """What the first stage says, if it looks at no tags."""
+        n_early = self.templates.checkpoints[0]
+        early = self.templates.templates[:n_early]
+        if any(atom.column == "tag" for spec in early for atom in spec.atoms):
+            return [0] * len(tokens)
+        return [
+            self.decide(tokens, i, [], float("inf"), n_early)[0]
+            for i in range(len(tokens))
+        ]
+
     def predict(self, doc: Doc, margin: float) -> tuple[list[int], list[int]]:
         """RETURNS (tuple): The labels, and the numbers of templates."""
         labels, ranks = [], []
         for tokens in split_sentences(doc):
-            history: list[int] = []
+            history = self.look_ahead(tokens)
             for position in range(len(tokens)):
                 label, rank = self.decide(tokens, position, history, margin)
-                history.append(label)
+                history[position] = label
                 ranks.append(rank)
             labels += history
         return labels, ranks

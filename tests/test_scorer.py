@@ -1,5 +1,7 @@
 """Every compiled form gives the scores of the slow and obvious reference."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import spacy
@@ -71,6 +73,30 @@ def docs_strategy(draw: st.DrawFn) -> list[Doc]:
         )
         docs.append(Doc(NLP.vocab, words=words, sent_starts=starts))
     return docs
+
+
+def without_future(places: dict[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    return {**places, "tag": [place for place in places["tag"] if int(place) < 0]}
+
+
+@st.composite
+def tagging_templates(draw: st.DrawFn) -> Templates:
+    """Any templates, and in half of the cases some that look at the tags of words to
+    come, which the first stage has to guess."""
+    if draw(st.booleans()):
+        return draw(templates_strategy(without_future(PLACES), 4, 12))
+    lexical = {column: PLACES[column] for column in PLACES if column != "tag"}
+    early = draw(templates_strategy(lexical, 4, 6)).to_lines()
+    late = draw(templates_strategy({**lexical, "tag": PLACES["tag"]}, 4, 8)).to_lines()
+    late = [line for line in late if line == "---" or line not in early]
+    if not late or late[-1] == "---":
+        late.append("tag[+1] tag[+2]")
+    if late[0] != "---":
+        late = ["---", *late]
+    return parse_templates(
+        [line for line in early if line != "---"]
+        + [line for i, line in enumerate(late) if line != "---" or late[i - 1] != "---"]
+    )
 
 
 def random_model(
@@ -150,7 +176,7 @@ def check(
 
 @settings(max_examples=150, deadline=None)
 @given(
-    templates_strategy(PLACES, 4, 12),
+    tagging_templates(),
     docs_strategy(),
     st.integers(1, 70) | st.sampled_from([255, 256, 257, 500]),
     st.integers(0, 1000),
@@ -180,6 +206,22 @@ def test_any_number_of_labels(n_labels: int, margin: float) -> None:
     )
     docs = [Doc(NLP.vocab, words=WORDS * 2), Doc(NLP.vocab, words=WORDS[:5])]
     check(templates, docs, n_labels, seed=1, margin=margin, cache_size=1000)
+
+
+def test_looks_ahead_in_long_sentences() -> None:
+    templates = parse_templates(
+        [
+            *("word", "suffix2[+2]", "shape[-3]", "lower[+3]", "---"),
+            *("tag[+1] word", "tag[-1] tag[+3]", "tag[+2] tag[+1]", "tag[-2]"),
+        ]
+    )
+    rng = np.random.default_rng(0)
+    docs = [
+        Doc(NLP.vocab, words=rng.choice(WORDS, n).tolist())
+        for n in (1, 2, 31, 32, 33, 1020, 1024, 1025, 2100)
+    ]
+    for margin in (2.0, float("inf")):
+        check(templates, docs, 12, seed=3, margin=margin, cache_size=1000)
 
 
 def test_default_templates_equal_reference() -> None:

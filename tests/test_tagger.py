@@ -431,6 +431,35 @@ def test_clusters_may_be_missing(examples):
     assert tags_of([nlp("Eat blue ham")]) == [["VB", "JJ", "NN"]]
 
 
+def test_first_stage_cannot_read_tags_if_others_look_ahead():
+    nlp = spacy.blank("en")
+    templates = {"@misc": "spacy_dynsel.templates.v1", "default": None}
+    lines = ["word", "tag[-1]", "---", "tag[+1]"]
+    model = {**DEFAULT_TAGGER_MODEL, "templates": {**templates, "lines": lines}}
+    with pytest.raises(ValueError, match=r"DS070.*'tag\[-1\]'"):
+        nlp.add_pipe("dynsel_tagger", config={"model": model})
+
+
+def test_sees_what_the_first_stage_says_about_words_to_come():
+    """Only the tag of the next word, which its suffix tells, says what a word is."""
+    nlp = spacy.blank("en")
+    lines = ["suffix1", "---", "tag[+1]"]
+    templates = {"@misc": "spacy_dynsel.templates.v1", "lines": lines}
+    model = {**DEFAULT_TAGGER_MODEL, "templates": templates}
+    tagger = nlp.add_pipe("dynsel_tagger", config={"model": model})
+    examples = []
+    for word in ("aax", "bbx", "ccx", "ddy", "eey", "ffy"):
+        tags = ["X" if word.endswith("x") else "Y", "P" if word.endswith("x") else "Q"]
+        gold = Doc(nlp.vocab, words=["o", word], tags=[tags[1], tags[0]])
+        examples.append(Example(Doc(nlp.vocab, words=["o", word]), gold))
+    tagger.initialize(lambda: examples, nlp=nlp)
+    for _ in range(10):
+        tagger.update(examples)
+    docs = [Doc(nlp.vocab, words=["o", word]) for word in ("ggx", "ggy", "hhx")]
+    tagged = [[token.tag_ for token in doc] for doc in tagger.pipe(docs)]
+    assert tagged == [["P", "X"], ["Q", "Y"], ["P", "X"]]
+
+
 def test_folds_annotate_what_they_have_not_seen():
     """A tagger without folds knows its training docs by heart; with folds, the tags
     that it sets in training come from models that have not seen the doc."""

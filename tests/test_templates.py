@@ -49,7 +49,6 @@ def test_checkpoints_can_be_replaced():
         (["word", "wurd"], {}, "DS001", ["line 2", "'wurd'"]),
         (["word[4]"], {}, "DS001", ["word[4]", "-3"]),
         (["word", "tag[0]"], {}, "DS001", ["line 2", "'tag'"]),
-        (["word", "tag[1]"], {}, "DS001", ["tag[1]"]),
         ([], {}, "DS002", ["empty"]),
         (["# only", ""], {}, "DS002", ["empty"]),
         (["word tag[-1]", "tag[-1] word"], {}, "DS003", ["line 2", "line 1"]),

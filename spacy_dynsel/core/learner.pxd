@@ -65,6 +65,9 @@ cdef class Learner:
         self, const ContextC* context, const uint8_t* costs, float drop
     ) noexcept nogil
     cdef int guess(self, const ContextC* context, const uint8_t* costs) noexcept nogil
+    cdef int guess_early(
+        self, const ContextC* context, const uint8_t* costs, int n_templates
+    ) noexcept nogil
     cdef float random(self) noexcept nogil
 
     cdef EntryC* _see(self, feat_t key) noexcept nogil

@@ -155,21 +155,27 @@ cdef class Learner:
 
     cdef int guess(self, const ContextC* context, const uint8_t* costs) noexcept nogil:
         """The best valid label by all templates, without learning."""
+        return self.guess_early(context, costs, self.program.c.n_templates)
+
+    cdef int guess_early(
+        self, const ContextC* context, const uint8_t* costs, int n_templates
+    ) noexcept nogil:
+        """The best valid label by the first templates, without learning."""
         cdef int best = 0
         cdef int t
         fill(self.scores.begin(), self.scores.end(), <float>0)
         mask = self.entries.size() - 1
-        for t in range(self.program.c.n_templates):
+        for t in range(n_templates):
             self.keys[t] = get_key(&self.program.c.templates[t], context)
             DYNSEL_PREFETCH(&self.entries[self.keys[t] & mask])
-        for t in range(self.program.c.n_templates):
+        for t in range(n_templates):
             self.active[t] = self._find_row(self.keys[t])
             if self.active[t] != NO_ROW:
                 DYNSEL_PREFETCH(&self.rows[self.active[t]])
-        for t in range(self.program.c.n_templates):
+        for t in range(n_templates):
             if self.active[t] != NO_ROW:
                 DYNSEL_PREFETCH(self.weights.data() + self.rows[self.active[t]].start)
-        for t in range(self.program.c.n_templates):
+        for t in range(n_templates):
             if self.active[t] != NO_ROW:
                 self._add_scores(self.active[t])
         for label in range(self.n_labels):

@@ -80,8 +80,9 @@ cdef struct ScorerC:
 
 
 cdef struct DecisionC:
-    int label
+    int label                # the best one so far, if the decision is not made yet
     int stage                # where the decision was made, from 0
+    bint is_made
 
 
 cdef inline void add_slots(
@@ -122,6 +123,8 @@ cdef DecisionC decide(
     const score_t* limits,
     const int* margins,
     score_t* scores,
+    int first_stage=*,
+    int end_stage=*,
 ) noexcept nogil
 
 

@@ -28,6 +28,7 @@ cdef enum:
     MAX_BUCKET_BITS = 22
     NARROW_LABELS = 256
     MAX_LABELS_PY = 32000
+    MAX_STAGES = 0x7FFFFFFF
     # Dense rows pay as long as they are not much longer than what they add up.
     MAX_DENSE_WIDTH = 512
     MAX_FUSED_ROWS = 16
@@ -355,6 +356,8 @@ cdef DecisionC decide(
     const score_t* limits,
     const int* margins,
     score_t* scores,
+    int first_stage=0,
+    int end_stage=MAX_STAGES,
 ) noexcept nogil:
     """Make one decision.
 
@@ -363,6 +366,8 @@ cdef DecisionC decide(
     margins: [n_stages - 1] The lead that ends each stage but the last.
     scores: [width] What sum_fused gave for the first stage; holds the scores that
         decided afterwards.
+    first_stage: Where to go on; what is before is in the scores.
+    end_stage: Where to stop for now, if the decision is not made by then.
     """
     cdef const score_t* rows[MAX_ROWS]
     cdef feat_t[256] keys
@@ -370,7 +375,7 @@ cdef DecisionC decide(
     cdef const TableC* table
     cdef Verdict verdict
     cdef DecisionC decision
-    cdef int s = 0
+    cdef int s = first_stage
     cdef int i, j, n_rows, n_keys, margin
     cdef size_t row
     while True:
@@ -403,9 +408,14 @@ cdef DecisionC decide(
             add_slots(scorer, keys[i], scores)
         margin = margins[s] if s + 1 < scorer.n_stages else 0
         verdict = scorer.kernels.judge(scores, limits, scorer.width, max(margin, 1))
-        if margin == 0 or verdict.close <= 1:
+        decision.is_made = margin == 0 or verdict.close <= 1
+        if decision.is_made:
             break
         s += 1
+        if s == end_stage:
+            # With a margin, it is the first of those that are close.
+            verdict = scorer.kernels.judge(scores, limits, scorer.width, 1)
+            break
     decision.label = verdict.label
     decision.stage = s
     return decision

@@ -3,6 +3,9 @@
 The places of a decision are the offsets -REACH .. REACH from its token. Records and
 tags of a sequence lie in arrays with REACH entries before the first and after the last
 token, so that a context is just an address into them.
+
+Where templates look at the tags of words to come, these are what the first stage says,
+which sees no tags and so does not have to wait for them.
 """
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
@@ -23,7 +26,7 @@ from ..bridge cimport (
 )
 from ..core.learner cimport CORRECT, WRONG, Learner, StepC
 from ..core.lexicon cimport UNKNOWN, Arena, Lexicon, LexiconC, look_up
-from ..core.program cimport HIDDEN, ContextC, LexemeRecC, get_key
+from ..core.program cimport HIDDEN, ContextC, LexemeRecC, ProgramC, get_key
 from ..core.scorer cimport (
     DecisionC,
     Scorer,
@@ -41,9 +44,14 @@ cdef enum:
     # Tokens whose records are gathered at once, and tokens that a thread takes at once.
     BLOCK = 1024
     TASK = 2048
-    # How many tokens ahead the rows of a lexeme are asked for, and added up.
+    # The first stage of a word to come looks at as many words again.
+    REACH_AFTER = 2 * REACH_C
+    ROOM = REACH_C + REACH_AFTER
+    # How many tokens ahead the rows of a lexeme are asked for, and added up; and how
+    # many sums there is room for.
     AHEAD_ROWS = 9
     AHEAD_TOKENS = 32
+    RING = 64
 
 REACH = REACH_C
 
@@ -84,6 +92,7 @@ cdef struct JobC:
     LexemeRecC* after_end
     const score_t* limits
     const int* margins
+    bint is_first_free
     uint16_t* labels
     uint64_t* stage_counts   # [n_threads][n_stages]
 
@@ -94,8 +103,8 @@ cdef struct PieceC:
     int start
     int n
     int place
-    int before               # how many of its REACH neighbours on either side are tokens
-    int after                # of its sentence: all or none, unless a sentence is cut
+    int before               # how many of its neighbours on either side are tokens of
+    int after                # its sentence: all or none, unless a sentence is cut
 
 
 cdef struct WorkerC:
@@ -104,7 +113,8 @@ cdef struct WorkerC:
     vector[uint64_t] orths
     vector[LexemeRecC*] records
     vector[atom_t] tags
-    vector[score_t] scores   # [AHEAD_TOKENS][width]
+    vector[score_t] scores   # [RING][width]
+    vector[DecisionC] decisions  # [RING]
     int n                    # tokens in the arrays, with what stands between sentences
     uint64_t* stage_counts
 
@@ -115,6 +125,27 @@ cdef class _Job:
     cdef Lexicon lexicon
     cdef LexemeReader reader
     cdef object error
+
+
+cdef bint is_first_stage_free(const ProgramC* program) noexcept nogil:
+    """Whether the first stage looks at no tags."""
+    cdef int t, i
+    for t in range(program.stage_ends[0]):
+        for i in range(program.templates[t].n_atoms):
+            if program.templates[t].atoms[i].place < 0:
+                return False
+    return True
+
+
+cdef bint looks_ahead(const ProgramC* program) noexcept nogil:
+    """Whether a template looks at the tag of a word to come."""
+    cdef int t, i
+    for t in range(program.n_templates):
+        for i in range(program.templates[t].n_atoms):
+            atom = program.templates[t].atoms[i]
+            if atom.place < 0 and atom.column > REACH_C:
+                return True
+    return False
 
 
 def _doc_ends(docs):
@@ -184,6 +215,7 @@ def predict(
         job.after_end = lexicon.after_end
         job.limits = limits.data()
         job.margins = c_margins.data()
+        job.is_first_free = is_first_stage_free(&scorer.program.c)
         job.labels = &label_view[0]
         job.stage_counts = &count_view[0, 0]
         with nogil:
@@ -201,11 +233,12 @@ cdef void work(void* data, int number) noexcept nogil:
     cdef WorkerC worker
     cdef PieceC piece
     cdef int task, i, start, end
-    cdef int room = min(<size_t>BLOCK, job.n_tokens) + 2 * REACH_C
+    cdef int room = min(<size_t>BLOCK, job.n_tokens) + ROOM
     worker.orths.resize(room)
     worker.records.resize(room)
     worker.tags.resize(room)
-    worker.scores.resize(<size_t>AHEAD_TOKENS * job.scorer.width)
+    worker.scores.resize(<size_t>RING * job.scorer.width)
+    worker.decisions.resize(RING)
     worker.stage_counts = job.stage_counts + number * job.scorer.n_stages
     worker.n = 0
     while True:
@@ -219,15 +252,15 @@ cdef void work(void* data, int number) noexcept nogil:
                 end = sentence_end(piece.doc, start)
                 piece.start = start
                 while piece.start < end:
-                    if worker.n + 2 * REACH_C + min(end - piece.start, <int>BLOCK) > room:
+                    if worker.n + ROOM + min(end - piece.start, <int>BLOCK) > room:
                         if not tag_block(job, &worker):
                             return
                     piece.n = min(end - piece.start, <int>BLOCK)
                     piece.before = min(<int>REACH_C, piece.start - start)
-                    piece.after = min(<int>REACH_C, end - piece.start - piece.n)
+                    piece.after = min(<int>REACH_AFTER, end - piece.start - piece.n)
                     piece.place = worker.n + REACH_C
                     worker.pieces.push_back(piece)
-                    worker.n += piece.n + 2 * REACH_C
+                    worker.n += piece.n + ROOM
                     piece.start += piece.n
                 start = end
         if not tag_block(job, &worker):
@@ -255,7 +288,7 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
         )
         for j in range(piece.before, REACH_C):
             worker.records[piece.place - 1 - j] = job.before_start
-        for j in range(piece.after, REACH_C):
+        for j in range(piece.after, REACH_AFTER):
             worker.records[piece.place + piece.n + j] = job.after_end
     if not complete:
         scratch = complete_records(job, worker)
@@ -274,35 +307,59 @@ cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept no
     cdef const ScorerC* scorer = job.scorer
     cdef uint16_t* labels = job.labels + piece.doc.offset + piece.start
     cdef ContextC context
-    cdef DecisionC decision
+    cdef DecisionC* decision
+    cdef atom_t* tags = worker.tags.data() + piece.place
+    cdef LexemeRecC** records = worker.records.data() + piece.place
+    cdef int end = piece.n + min(<int>REACH_C, piece.after)
+    cdef int i, n_begun = 0
+    for i in range(1, REACH_C + 1):
+        # What comes before in the same sentence has its labels already.
+        tags[-i] = labels[-i] + 1 if i <= piece.before else 0
+        tags[piece.n - 1 + i] = 0
+    for i in range(piece.n):
+        if n_begun <= min(i + REACH_C, end - 1):
+            begin_tokens(job, worker, piece, n_begun, min(i + AHEAD_TOKENS, end))
+            n_begun = min(i + AHEAD_TOKENS, end)
+        decision = &worker.decisions[i % RING]
+        if not decision.is_made:
+            context.lexemes = records + i - REACH_C
+            context.dynamic = tags + i - REACH_C
+            decision[0] = decide(
+                scorer, &context, job.limits, job.margins,
+                worker.scores.data() + <size_t>(i % RING) * scorer.width, decision.stage,
+            )
+            tags[i] = decision.label + 1
+        labels[i] = <uint16_t>decision.label
+        worker.stage_counts[decision.stage] += 1
+
+
+cdef void begin_tokens(
+    JobC* job, WorkerC* worker, const PieceC* piece, int start, int end
+) noexcept nogil:
+    """Do for some tokens what does not depend on tags."""
+    cdef const ScorerC* scorer = job.scorer
+    cdef ContextC context
+    cdef DecisionC* decision
     cdef atom_t* tags = worker.tags.data() + piece.place
     cdef LexemeRecC** records = worker.records.data() + piece.place
     cdef LexemeRecC** last = worker.records.data() + worker.n - 1
     cdef score_t* scores
-    cdef int i, start
-    for i in range(1, REACH_C + 1):
-        # What comes before in the same sentence has its labels already.
-        tags[-i] = labels[-i] + 1 if i <= piece.before else 0
-    start = 0
-    while start < piece.n:
-        # First what does not depend on tags, for some tokens, then their tags.
-        for i in range(start, min(start + AHEAD_TOKENS, piece.n)):
-            if records + i + AHEAD_ROWS <= last:
-                prefetch_rows(records[i + AHEAD_ROWS])
-            context.lexemes = records + i - REACH_C
-            sum_fused(
-                scorer, 0, &context,
-                worker.scores.data() + <size_t>(i - start) * scorer.width,
+    cdef int i
+    context.dynamic = NULL
+    for i in range(start, end):
+        if records + i + AHEAD_ROWS <= last:
+            prefetch_rows(records[i + AHEAD_ROWS])
+        context.lexemes = records + i - REACH_C
+        scores = worker.scores.data() + <size_t>(i % RING) * scorer.width
+        decision = &worker.decisions[i % RING]
+        decision.is_made = False
+        decision.stage = 0
+        sum_fused(scorer, 0, &context, scores)
+        if job.is_first_free:
+            decision[0] = decide(
+                scorer, &context, job.limits, job.margins, scores, 0, 1
             )
-        for i in range(start, min(start + AHEAD_TOKENS, piece.n)):
-            context.lexemes = records + i - REACH_C
-            context.dynamic = tags + i - REACH_C
-            scores = worker.scores.data() + <size_t>(i - start) * scorer.width
-            decision = decide(scorer, &context, job.limits, job.margins, scores)
             tags[i] = decision.label + 1
-            labels[i] = <uint16_t>decision.label
-            worker.stage_counts[decision.stage] += 1
-        start += AHEAD_TOKENS
 
 
 cdef PyObject* complete_records(JobC* job, WorkerC* worker) noexcept with gil:
@@ -384,14 +441,33 @@ cdef class TrainingBatch:
         records.resize(end - start + 2 * REACH_C)
         tags.resize(end - start + 2 * REACH_C)
         for j in range(REACH_C):
-            tags[j] = 0
+            tags[j] = tags[end - start + REACH_C + j] = 0
             records[j] = self.lexicon.before_start
             records[end - start + REACH_C + j] = self.lexicon.after_end
         for i in range(start, end):
             records[i - start + REACH_C] = self.records[i]
 
+    cdef void _look_ahead(
+        self,
+        Learner learner,
+        const uint8_t* costs,
+        vector[LexemeRecC*]& records,
+        vector[atom_t]& tags,
+    ) noexcept nogil:
+        """Put what the first stage says where tags will be."""
+        cdef ContextC context
+        cdef size_t i
+        if not looks_ahead(&learner.program.c):
+            return
+        context.dynamic = NULL
+        for i in range(records.size() - 2 * REACH_C):
+            context.lexemes = records.data() + i
+            tags[i + REACH_C] = 1 + learner.guess_early(
+                &context, costs, learner.program.c.stage_ends[0]
+            )
+
     def count(self, Learner learner not None) -> None:
-        """Count features, with the true tags as history."""
+        """Count features, with the true tags for all words."""
         cdef vector[LexemeRecC*] records
         cdef vector[atom_t] tags
         cdef ContextC context
@@ -401,10 +477,11 @@ cdef class TrainingBatch:
                 start = self.ranges[r, 0]
                 self._lay_out(start, self.ranges[r, 1], records, tags)
                 for i in range(self.ranges[r, 1] - start):
+                    tags[i + REACH_C] = max(self.gold[start + i], -1) + 1
+                for i in range(self.ranges[r, 1] - start):
                     context.lexemes = records.data() + i
                     context.dynamic = tags.data() + i
                     learner.count(&context)
-                    tags[i + REACH_C] = max(self.gold[start + i], -1) + 1
 
     cdef void _hide_words(
         self,
@@ -462,6 +539,7 @@ cdef class TrainingBatch:
                 self._lay_out(start, self.ranges[r, 1], records, tags)
                 if word_dropout:
                     self._hide_words(learner, word_dropout, records, hidden)
+                self._look_ahead(learner, one_wrong.data(), records, tags)
                 for i in range(self.ranges[r, 1] - start):
                     context.lexemes = records.data() + i
                     context.dynamic = tags.data() + i
@@ -499,6 +577,7 @@ cdef class TrainingBatch:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
                 self._lay_out(start, self.ranges[r, 1], records, tags)
+                self._look_ahead(learner, costs.data(), records, tags)
                 for i in range(self.ranges[r, 1] - start):
                     context.lexemes = records.data() + i
                     context.dynamic = tags.data() + i
@@ -511,9 +590,15 @@ MISSING = -1
 NOT = -2
 
 
+cdef void add_template(
+    const ScorerC* scorer, int t, const ContextC* context, score_t* scores
+) noexcept nogil:
+    add_slots(scorer, get_key(&scorer.program.templates[t], context), scores)
+
+
 def explain(doc, labels, Lexicon lexicon, LexemeReader reader, Scorer scorer):
     """What each template adds to the score of each label, given the labels that were
-    predicted for the tokens before.
+    predicted for the tokens before and what the first stage says about those after.
 
     labels (array): The predicted labels of the doc.
     RETURNS (array): Integer scores, of shape (tokens, templates, labels).
@@ -525,6 +610,10 @@ def explain(doc, labels, Lexicon lexicon, LexemeReader reader, Scorer scorer):
     cdef ContextC context
     cdef int i, j, n, t
     cdef const uint16_t[::1] label_view = labels
+    cdef int n_early = 0
+    if is_first_stage_free(&scorer.program.c):
+        n_early = scorer.program.c.stage_ends[0]
+    context.dynamic = NULL
     docs = [doc]
     n_tokens = split_docs(docs, sequences)
     scores = np.zeros(
@@ -536,7 +625,7 @@ def explain(doc, labels, Lexicon lexicon, LexemeReader reader, Scorer scorer):
         records.resize(n + 2 * REACH_C)
         tags.resize(n + 2 * REACH_C)
         for i in range(REACH_C):
-            tags[i] = 0
+            tags[i] = tags[n + REACH_C + i] = 0
         if not find_records(
             &sequences[j], -REACH_C, n + 2 * REACH_C, &lexicon.c,
             lexicon.before_start, lexicon.after_end, records.data(),
@@ -547,12 +636,15 @@ def explain(doc, labels, Lexicon lexicon, LexemeReader reader, Scorer scorer):
             )
         for i in range(n):
             context.lexemes = records.data() + i
+            for t in range(n_early):
+                add_template(&scorer.c, t, &context, &view[sequences[j].offset + i, t, 0])
+            tags[i + REACH_C] = 1 + np.argmax(
+                scores[sequences[j].offset + i, :n_early, :scorer.c.n_labels].sum(axis=0)
+            )
+        for i in range(n):
+            context.lexemes = records.data() + i
             context.dynamic = tags.data() + i
-            for t in range(scorer.c.program.n_templates):
-                add_slots(
-                    &scorer.c,
-                    get_key(&scorer.c.program.templates[t], &context),
-                    &view[sequences[j].offset + i, t, 0],
-                )
+            for t in range(n_early, scorer.c.program.n_templates):
+                add_template(&scorer.c, t, &context, &view[sequences[j].offset + i, t, 0])
             tags[i + REACH_C] = label_view[sequences[j].offset + i] + 1
     return scores[:, :, :scorer.c.n_labels]

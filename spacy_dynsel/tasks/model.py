@@ -405,9 +405,14 @@ def make_classes(
     return by_word
 
 
+def get_number(doc: Doc) -> int:
+    """A number for a doc: always the same for its text."""
+    return zlib.crc32(doc.text.encode("utf8"))
+
+
 def get_fold(doc: Doc, n_folds: int) -> int:
-    """The part of the data to which a doc belongs: always the same for its text."""
-    return zlib.crc32(doc.text.encode("utf8")) % n_folds
+    """The part of the data to which a doc belongs."""
+    return get_number(doc) % n_folds
 
 
 def lookup_arrays(table: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:

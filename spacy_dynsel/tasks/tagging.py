@@ -22,6 +22,7 @@ from .model import (
     Explanation,
     LinearModel,
     get_fold,
+    get_number,
     lookup_arrays,
     make_classes,
     minibatch,
@@ -43,9 +44,12 @@ OFFSETS = [str(offset) for offset in range(-REACH, REACH + 1)]
 # Where each column of a tagging template may be read.
 PLACES: dict[str, Sequence[str]] = {
     **{column: OFFSETS for column in LEXICAL_COLUMNS},
-    "tag": OFFSETS[:REACH],
+    "tag": OFFSETS[:REACH] + OFFSETS[REACH + 1 :],
 }
 ROUND = 64
+# How long the models of the folds learn, and how many templates they leave out.
+FOLD_EPOCHS = 6
+FOLD_DROPOUT = 0.1
 
 
 class GoldDoc(NamedTuple):
@@ -89,8 +93,11 @@ class TaggingModel(LinearModel):
         super().__init__(
             templates, settings, places=PLACES, dynamic=["tag"], all_places=OFFSETS
         )
+        _check_look_ahead(templates)
         self.n_folds = folds
         self._folds: list[Learner] = []
+        # The docs that the folds' models have learned from.
+        self._known: set[int] = set()
         self.class_min_count = class_min_count
         self.class_min_share = class_min_share
         self._n_classes = 0
@@ -122,11 +129,11 @@ class TaggingModel(LinearModel):
         self._reader = self._make_reader(classes, self._load_clusters(vocab, lang))
         self._scorer = None
         n_tokens = sum(len(gold.doc) for gold in get_examples())
-        if n_tokens < MIN_TOKENS_FOR_CUTOFF:
-            self._new_learner(self.settings.for_small_data())
-            return
-        self._new_learner(self.settings)
-        if count_features and self.settings.cutoff > 1:
+        is_small = n_tokens < MIN_TOKENS_FOR_CUTOFF
+        self._new_learner(self.settings.for_small_data() if is_small else self.settings)
+        if self.n_folds:
+            self._train_folds(list(get_examples()))
+        if count_features and self._used_settings.cutoff > 1:
             for batch in minibatch(get_examples(), ROUND):
                 self._training_batch(batch, _whole_docs(batch)).count(self._learner)
             self._learner.reject_rare()
@@ -139,16 +146,36 @@ class TaggingModel(LinearModel):
         settings = self._used_settings
         rates = (drop, settings.word_dropout, settings.predicted_history)
         loss = self._training_batch(batch, ranges).update(self._learner, *rates)
-        for fold, learner in enumerate(self._folds):
-            unseen = [
-                gold for gold in batch if get_fold(gold.doc, self.n_folds) != fold
-            ]
-            if unseen:
-                # One copy is enough for them.
-                ranges = _training_ranges(unseen, "sentences")
-                self._training_batch(unseen, ranges).update(learner, *rates)
+        if self._folds:
+            self._teach_folds(
+                [gold for gold in batch if get_number(gold.doc) not in self._known],
+                drop,
+            )
         self._scorer = None
         return float(loss)
+
+    def _train_folds(self, examples: list[GoldDoc]) -> None:
+        """Train the models that annotate docs in training. They are finished before
+        others learn from their tags, so that these are as good as they will be in the
+        end."""
+        rng = np.random.default_rng(self._used_settings.seed)
+        for _ in range(FOLD_EPOCHS):
+            order = rng.permutation(len(examples)).tolist()
+            for batch in minibatch((examples[i] for i in order), ROUND):
+                self._teach_folds(batch, FOLD_DROPOUT)
+        self._known = {get_number(gold.doc) for gold in examples}
+
+    def _teach_folds(self, batch: list[GoldDoc], drop: float) -> None:
+        """Let each fold's model learn from all docs that are not in its fold."""
+        settings = self._used_settings
+        folds = [get_fold(gold.doc, self.n_folds) for gold in batch]
+        for fold, learner in enumerate(self._folds):
+            part = [gold for gold, own in zip(batch, folds, strict=True) if own != fold]
+            if part:
+                # One copy is enough for them.
+                self._training_batch(part, _training_ranges(part, "sentences")).update(
+                    learner, drop, settings.word_dropout, settings.predicted_history
+                )
 
     def predict(
         self, docs: list[Doc], margin: float | list[float], n_threads: int
@@ -271,6 +298,18 @@ class TaggingModel(LinearModel):
             int(arrays["class_values"].max(initial=0)) < n_classes + N_RESERVED,
             "a word has an unknown ambiguity class",
         )
+
+
+def _check_look_ahead(templates: Templates) -> None:
+    """Tags of words to come are what the first stage says, so that it can read none."""
+    reads = [
+        {atom.place for atom in template.atoms if atom.column == "tag"}
+        for template in templates.templates
+    ]
+    ahead = set(OFFSETS[REACH + 1 :])
+    early = [i for i in range(templates.checkpoints[0]) if reads[i]]
+    if early and any(places & ahead for places in reads):
+        raise ValueError(Errors.DS070.format(template=templates.templates[early[0]]))
 
 
 def _restore(
