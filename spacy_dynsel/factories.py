@@ -144,7 +144,7 @@ DEFAULT_PARSER_MODEL = Config().from_str(
     [model]
     @architectures = "spacy_dynsel.DynamicParser.v1"
     seeds = 1
-    folds = 3
+    folds = 4
 
     [model.actions]
     @misc = "spacy_dynsel.templates.v1"
@@ -188,8 +188,8 @@ DEFAULT_PARSER_MODEL = Config().from_str(
     assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
     default_config={
         "model": DEFAULT_PARSER_MODEL,
-        "margin": 6.0,
-        "label_margin": 5.0,
+        "margin": 7.0,
+        "label_margin": 6.0,
         "branches": 8,
         "branch_lead": 3.0,
         "n_threads": 1,

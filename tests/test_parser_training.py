@@ -11,6 +11,7 @@ from spacy.cli.train import train
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
+from spacy_dynsel.templates import default_templates
 from test_parser import TRAIN_DATA, make_doc
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -21,6 +22,7 @@ PIPELINES = {
 QUICK = {
     "training.max_epochs": 4,
     "training.batcher.n_batches": 10,
+    "components.dynsel_parser.model.seeds": 1,
     "training.eval_frequency": 39,
     "components.dynsel_parser.min_label_freq": 1,
 }
@@ -52,10 +54,32 @@ def test_configs_are_complete(paths, name, capsys):
     written = load_config(path, interpolate=True)["components"]
     for pipe in PIPELINES[name]:
         default = spacy.blank("en")
-        # Beside a parser, the tagger has models for tags of docs that it has not seen.
-        folds = written[pipe]["model"].get("folds")
-        default.add_pipe(pipe, config={"model": {"folds": folds}} if folds else {})
+        # What costs training time only is less by default.
+        model = written[pipe]["model"]
+        more = {name: model[name] for name in ("folds", "seeds") if name in model}
+        default.add_pipe(pipe, config={"model": more})
         assert written[pipe] == default.config["components"][pipe]
+
+
+def test_clusters_are_all_that_the_other_config_adds():
+    configs = [
+        load_config(CONFIGS / f"{name}.cfg") for name in ("parser", "parser_clusters")
+    ]
+    for component, part, name in (
+        ("dynsel_tagger", "templates", "tagger"),
+        ("dynsel_parser", "actions", "parser_actions"),
+        ("dynsel_parser", "labels", "parser_labels"),
+    ):
+        templates = configs[1]["components"][component]["model"][part]
+        assert templates["default"] == f"{name}_clusters"
+        default, more = (
+            {str(spec) for spec in default_templates(each).templates}
+            for each in (name, templates["default"])
+        )
+        assert default < more
+        assert all("cluster" in line for line in more - default)
+        templates["default"] = name
+    assert configs[0] == configs[1]
 
 
 @pytest.mark.parametrize("name", PIPELINES)
