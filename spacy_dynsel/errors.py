@@ -215,6 +215,51 @@ class Errors(metaclass=ErrorsWithCodes):
         "All docs of '{path}' fall into one of the {folds} folds, so that nothing is "
         "left to train on. Give a corpus of more docs."
     )
+    DS127 = (
+        "There is no {name} decision to work with. Check that the corpus has the "
+        "annotation that the component learns, and that it has more than a few docs."
+    )
+    DS128 = (
+        "There is nothing to order under '{part}' in the component '{name}'. Give one of "
+        "these by --part: {known}."
+    )
+    DS129 = (
+        "The journal '{path}' of an interrupted run is damaged. Remove it, or give "
+        "--restart, to start from the beginning."
+    )
+    DS130 = (
+        "The journal '{path}' is of a run with another config, other data or another "
+        "method. Give another output, or --restart to start from the beginning."
+    )
+    DS131 = (
+        "There is no template '{template}' among those that are ordered. Write it as "
+        "it stands in the list, with its atoms in alphabetical order."
+    )
+    DS132 = (
+        "Can't order {wanted} templates: there are {n_templates}. Give a number between "
+        "1 and {n_templates} by --templates."
+    )
+    DS133 = (
+        "There is no way to order templates called '{name}'. Give one of these by "
+        "--method: {known}."
+    )
+    DS134 = (
+        "The component '{name}' of factory '{factory}' has no templates. Give the name "
+        "of a component of spacy-dynsel by --name; there are: {known}."
+    )
+    DS135 = (
+        "'{path}' has no annotation for the component '{name}': {what}. Give a corpus "
+        "that has."
+    )
+    DS136 = (
+        "{n} units are too few: even without a single disagreement, a loss of at most "
+        "{max_loss} points could not be promised with a confidence of {confidence}. Give "
+        "a corpus with at least {needed}, or ask for less."
+    )
+    DS137 = (
+        "No pipeline can be loaded from '{path}' ({reason}). Give the directory of a "
+        "trained pipeline."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

@@ -24,6 +24,10 @@ def test_public_names():
         ("spacy_readers", "spacy_dynsel.tagged_corpus.v1"),
         ("spacy_misc", "spacy_dynsel.templates.v1"),
         ("spacy_misc", "spacy_dynsel.learner.v1"),
+        ("spacy_misc", "spacy_dynsel.order_wrapper.v1"),
+        ("spacy_misc", "spacy_dynsel.order_contribution.v1"),
+        ("spacy_misc", "spacy_dynsel.order_gomp.v1"),
+        ("spacy_misc", "spacy_dynsel.order_lasso.v1"),
     }
 
 

@@ -2,5 +2,6 @@
 
 from .group import dynsel_cli
 from .jackknife import jackknife_cli
+from .order import order_cli
 
-__all__ = ["dynsel_cli", "jackknife_cli"]
+__all__ = ["dynsel_cli", "jackknife_cli", "order_cli"]

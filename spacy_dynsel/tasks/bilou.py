@@ -15,6 +15,7 @@ from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, read_sent_starts
 from ..core.checksum import checksum
 from ..core.gazetteer import N_CODES, Gazetteer
 from ..core.learner import Learner
+from ..core.recorder import Recorder
 from ..core.scorer import (
     MAX_LABELS,
     MAX_WEIGHT,
@@ -372,6 +373,16 @@ class EntityModel(LinearModel):
             first = self._annotate_unseen(batch, starts, drop)
             loss += self._second._learn(batch, starts, drop, first)
         return float(loss)
+
+    def new_recorders(self) -> dict[str, Recorder]:
+        """What writes down decisions, with the learner's guesses as history."""
+        return {"templates": self._new_recorder(self._learners[0])}
+
+    def record(self, batch: list[GoldEntities], recorders: dict[str, Recorder]) -> None:
+        """Write down the decisions of some docs."""
+        self._training_batch(batch, next(iter(self._training_starts(batch)))).update(
+            recorders["templates"], 0.0, self.settings.predicted_history
+        )
 
     def _train_folds(self, examples: list[GoldEntities]) -> None:
         """Train the models that annotate docs for a second pass. They are finished

@@ -16,6 +16,7 @@ from ..bridge import LEXICAL_COLUMNS, LexemeReader
 from ..core.learner import Learner
 from ..core.lexicon import Lexicon
 from ..core.program import Program
+from ..core.recorder import Recorder
 from ..core.scorer import (
     MAX_LABELS,
     MAX_WEIGHT,
@@ -264,6 +265,9 @@ class LinearModel(ABC):
         self._training_lexicon = Lexicon(
             len(self._program.lexical), [], TRAINING_LEXEMES
         )
+
+    def _new_recorder(self, guide: Learner) -> Recorder:
+        return Recorder(self._program, self.n_outputs, self._used_settings, guide)
 
     def _resume(self) -> None:
         """Make the weights of a loaded model trainable."""

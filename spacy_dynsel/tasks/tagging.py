@@ -11,6 +11,7 @@ from spacy.vocab import Vocab
 
 from ..bridge import LEXICAL_COLUMNS, read_lowers, read_sent_starts
 from ..core.learner import Learner
+from ..core.recorder import Recorder
 from ..core.scorer import MAX_LABELS
 from ..errors import Errors
 from ..settings import LearnerSettings
@@ -176,6 +177,16 @@ class TaggingModel(LinearModel):
                 self._training_batch(part, _training_ranges(part, "sentences")).update(
                     learner, drop, settings.word_dropout, settings.predicted_history
                 )
+
+    def new_recorders(self) -> dict[str, Recorder]:
+        """What writes down decisions, with the learner's guesses as history."""
+        return {"templates": self._new_recorder(self._learner)}
+
+    def record(self, batch: list[GoldDoc], recorders: dict[str, Recorder]) -> None:
+        """Write down the decisions of some docs."""
+        self._training_batch(batch, _training_ranges(batch, "sentences")).update(
+            recorders["templates"], 0.0, 0.0, self.settings.predicted_history
+        )
 
     def predict(
         self, docs: list[Doc], margin: float | list[float], n_threads: int

@@ -11,6 +11,7 @@ from spacy.vocab import Vocab
 
 from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_sent_starts
 from ..core.lexicon import Lexicon
+from ..core.recorder import Recorder
 from ..errors import Errors
 from ..model_file import dump_model, load_model
 from ..settings import LearnerSettings
@@ -311,6 +312,34 @@ class ParsingModel:
         if self.reranker is not None:
             self._update_reranker(batch, drop)
         return float(loss)
+
+    def new_recorders(self) -> dict[str, Recorder]:
+        """What writes down decisions, with the learners' guesses as history."""
+        return {
+            part.name: Recorder(
+                part.program, part.n_labels, part._used_settings, part.learners[0]
+            )
+            for part in self.parts
+        }
+
+    def record(self, batch: list[GoldParse], recorders: dict[str, Recorder]) -> None:
+        """Write down the decisions of some docs."""
+        training = self._training_batch(batch, _gold_starts(batch))
+        training.update(
+            *self._features[:2],
+            recorders["actions"],
+            recorders["labels"],
+            0.0,
+            0.0,
+            self.settings.predicted_history,
+        )
+        training.update_boundaries(
+            self._features[2],
+            recorders["boundaries"],
+            _boundary_gold(batch),
+            0.0,
+            0.0,
+        )
 
     def _update_reranker(self, batch: list[GoldParse], drop: float) -> None:
         """Let each fold's parser learn from what is not in its fold, and the reranker

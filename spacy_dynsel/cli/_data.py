@@ -1,0 +1,116 @@
+"""What commands on templates and margins need: a component and its data."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from spacy import util
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import registry
+from thinc.api import Config
+from wasabi import msg
+
+from ..errors import Errors
+from ..pipeline.component import DynselComponent
+from ..pipeline.ner import DynselNER
+from ..pipeline.tagger import DynselTagger
+
+# What only costs time when all that is wanted is an order of templates.
+SIMPLER = {"folds": 0, "seeds": 1, "two_passes": False}
+
+
+def find_name(config: Config, name: str | None) -> str:
+    """The component that is meant: the one that is named, or the first of ours."""
+    components = config.get("components", {})
+    ours = [
+        one
+        for one, block in components.items()
+        if str(block.get("factory", "")).startswith("dynsel_")
+    ]
+    if name is None and ours:
+        return ours[0]
+    if name is None or name not in ours:
+        factory = components.get(name, {}).get("factory", "none")
+        raise ValueError(
+            Errors.DS134.format(
+                name=name, factory=factory, known=", ".join(ours) or "none"
+            )
+        )
+    return name
+
+
+def make_component(nlp: Language, config: Config, name: str) -> Any:
+    """A component as the config describes it, without what does not matter here."""
+    block = config.copy().interpolate()["components"][name]
+    model = block["model"]
+    model.update({key: value for key, value in SIMPLER.items() if key in model})
+    return nlp.create_pipe(block.pop("factory"), name, config=block)
+
+
+def read_train(config: Config, nlp: Language) -> list[Example]:
+    """The training data of a config."""
+    interpolated = config.interpolate()
+    block = interpolated
+    for key in interpolated["training"]["train_corpus"].split("."):
+        block = block[key]
+    return list(registry.resolve({"reader": block})["reader"](nlp))
+
+
+def read_docbin(path: Path, nlp: Language) -> list[Example]:
+    """The docs of a file as examples."""
+    golds = DocBin().from_disk(path).get_docs(nlp.vocab)
+    return [Example(bare(gold), gold) for gold in golds]
+
+
+def bare(doc: Doc) -> Doc:
+    """The words of a doc, and where its sentences start."""
+    return Doc(
+        doc.vocab,
+        words=[token.text for token in doc],
+        spaces=[bool(token.whitespace_) for token in doc],
+        sent_starts=[token.is_sent_start for token in doc],
+    )
+
+
+def check_annotation(
+    component: DynselComponent, examples: Iterable[Example], path: Any
+) -> None:
+    """Raise an error unless there is something to learn."""
+    if isinstance(component, DynselTagger):
+        attribute, what = "TAG", "no token has a tag"
+    elif isinstance(component, DynselNER):
+        attribute, what = "ENT_IOB", "no token has an entity tag, not even O"
+    else:
+        attribute, what = "DEP", "no token has a head"
+    if not any(example.reference.has_annotation(attribute) for example in examples):
+        raise ValueError(Errors.DS135.format(path=path, name=component.name, what=what))
+
+
+def share_tags(component: Any, examples: list[Example]) -> None:
+    """Show gold tags to a component that looks at tags, where there are no others."""
+    if isinstance(component, DynselTagger):
+        return
+    bare_ones = [
+        example
+        for example in examples
+        if not example.predicted.has_annotation("TAG")
+        and example.reference.has_annotation("TAG")
+    ]
+    if bare_ones:
+        msg.warn(
+            f"{len(bare_ones)} docs have no tags of their own and get their gold tags. "
+            "For tags as a tagger sets them, see 'spacy dynsel jackknife'."
+        )
+    for example in bare_ones:
+        tags = example.get_aligned("TAG", as_string=True)
+        for token, tag in zip(example.predicted, tags, strict=True):
+            token.tag_ = tag or ""
+
+
+def load_pipeline(path: Path) -> Language:
+    try:
+        return util.load_model(path)
+    except (OSError, ValueError) as error:
+        raise ValueError(Errors.DS137.format(path=path, reason=error)) from error

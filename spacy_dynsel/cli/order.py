@@ -1,0 +1,201 @@
+"""Find an order of templates."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from spacy import util
+from spacy.cli._util import Arg, Opt, import_code, parse_config_overrides
+from spacy.training import Example
+from spacy.util import registry
+from thinc.api import Config
+from wasabi import msg
+
+from ..errors import Errors
+from ..model_file import write_file
+from ..ordering.decisions import (
+    Decisions,
+    get_templates,
+    record_decisions,
+    split_examples,
+    train_guide,
+)
+from ..ordering.journal import Journal
+from ..ordering.methods import Placed
+from ..templates import CHECKPOINT
+from ._data import (
+    check_annotation,
+    find_name,
+    make_component,
+    read_docbin,
+    read_train,
+    share_tags,
+)
+from .group import dynsel_cli
+
+METHODS = ("wrapper", "lasso", "gomp", "contribution")
+GUIDE_EPOCHS = 2
+
+
+@dynsel_cli.command(
+    "order",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def order_cli(
+    ctx: typer.Context,
+    config_path: Path = Arg(..., help="Config of the training", exists=True),
+    output_path: Path = Arg(..., help="Template file to write"),
+    method: str = Opt("wrapper", "--method", "-m", help=f"One of {', '.join(METHODS)}"),
+    name: str | None = Opt(None, "--name", "-n", help="The component in the config"),
+    part: str | None = Opt(None, "--part", "-p", help="Of a parser: actions, labels"),
+    templates: int | None = Opt(None, "--templates", "-t", help="How many to order"),
+    held_out: Path | None = Opt(None, "--held-out", help="DocBin to choose by"),
+    share: float = Opt(0.1, "--share", help="Held-out share of the training data"),
+    each: bool = Opt(True, "--each/--one-stage", help="Checkpoint after each template"),
+    restart: bool = Opt(False, "--restart", help="Do not resume an interrupted run"),
+    limit: int = Opt(0, "--limit", "-l", help="How many docs to use, 0 for all"),
+    code_path: Path | None = Opt(None, "--code", "-c", help="Python file with code"),
+) -> None:
+    """
+    Order the templates of a component, the most useful first. Settings of the method
+    stand in the config under [ordering.METHOD] or are given as overrides, such as
+    --ordering.wrapper.fast true. An interrupted run goes on where it was.
+    """
+    import_code(code_path)
+    order(
+        config_path,
+        output_path,
+        method=method,
+        name=name,
+        part=part,
+        n_places=templates,
+        held_out_path=held_out,
+        share=share,
+        each=each,
+        restart=restart,
+        limit=limit,
+        overrides=parse_config_overrides(ctx.args),
+    )
+
+
+def order(
+    config_path: Path,
+    output_path: Path,
+    *,
+    method: str = "wrapper",
+    name: str | None = None,
+    part: str | None = None,
+    n_places: int | None = None,
+    held_out_path: Path | None = None,
+    share: float = 0.1,
+    each: bool = True,
+    restart: bool = False,
+    limit: int = 0,
+    overrides: dict[str, Any] | None = None,
+) -> list[Placed]:
+    """Write a template file in the order that a method finds.
+
+    config_path (Path): The config of the training.
+    output_path (Path): The template file.
+    method (str): The method.
+    name (str): The component; if not given, the first one that has templates.
+    part (str): Which templates of a parser.
+    n_places (int): How many templates to order; the rest are left out.
+    held_out_path (Path): The data to choose by; if not given, a share of train.
+    share (float): That share.
+    each (bool): Whether to put a checkpoint after each template, or none.
+    restart (bool): Whether to forget an interrupted run.
+    limit (int): How many docs to use, if not all.
+    overrides (dict): Of the config.
+    RETURNS (list[Placed]): The order.
+    """
+    # The block of a method need not be there for its settings to be given.
+    overrides = dict(overrides or {})
+    own = {key: overrides.pop(key) for key in list(overrides) if "ordering." in key}
+    config = util.load_config(config_path, overrides=overrides, interpolate=False)
+    block = dict(config.pop("ordering", {}).get(method, {}))
+    for key, value in own.items():
+        if key.startswith(f"ordering.{method}."):
+            block[key.rpartition(".")[2]] = value
+    run_method = make_method(method, block)
+    decisions, checked_part = load_decisions(
+        config,
+        name=name,
+        part=part,
+        held_out_path=held_out_path,
+        share=share,
+        limit=limit,
+    )
+    n_templates = len(decisions.templates)
+    wanted = n_templates if n_places is None else n_places
+    if not 1 <= wanted <= n_templates:
+        raise ValueError(Errors.DS132.format(wanted=wanted, n_templates=n_templates))
+    journal_path = output_path.with_name(f"{output_path.name}.journal")
+    if restart:
+        journal_path.unlink(missing_ok=True)
+    about = json.dumps([method, block, checked_part, wanted], sort_keys=True)
+    digest = hashlib.sha256((about + decisions.digest()).encode("utf8")).hexdigest()
+    with Journal(journal_path, digest, show=True) as journal:
+        placed = run_method(decisions, wanted, journal)
+        lines = [
+            f"# Ordered by {method}; {len(decisions.held_out)} held-out decisions."
+        ]
+        for rank, one in enumerate(placed, start=1):
+            lines.append(f"{decisions.templates[one.template]}  # {rank}: {one.note}")
+            if each and rank < len(placed):
+                lines.append(CHECKPOINT)
+        write_file(output_path, ("\n".join(lines) + "\n").encode("utf8"))
+        journal.remove()
+    msg.good(f"{len(placed)} templates in order: {output_path}")
+    return placed
+
+
+def make_method(method: str, settings: dict[str, Any]) -> Any:
+    """An ordering method with its settings."""
+    if method not in METHODS:
+        raise ValueError(Errors.DS133.format(name=method, known=", ".join(METHODS)))
+    block = {"@misc": f"spacy_dynsel.order_{method}.v1", **settings}
+    return registry.resolve({"method": block})["method"]
+
+
+def load_decisions(
+    config: Config,
+    *,
+    name: str | None,
+    part: str | None,
+    held_out_path: Path | None,
+    share: float,
+    limit: int,
+) -> tuple[Decisions, str]:
+    """The recorded decisions of a config's component, and the name of the part."""
+    name = find_name(config, name)
+    nlp = util.get_lang_class(config["nlp"]["lang"])()
+    component = make_component(nlp, config, name)
+    if part is None:
+        part = "actions" if hasattr(component.engine, "parts") else "templates"
+    get_templates(component, part)
+    examples = read_train(config, nlp)
+    if limit:
+        examples = examples[:limit]
+    check_annotation(component, examples, "the training data")
+    held_out: list[Example]
+    if held_out_path is None:
+        train, held_out = split_examples(examples, share)
+    else:
+        train, held_out = examples, read_docbin(held_out_path, nlp)
+        check_annotation(component, held_out, held_out_path)
+    if not train or not held_out:
+        raise ValueError(
+            Errors.DS127.format(name="training" if not train else "held-out")
+        )
+    share_tags(component, [*train, *held_out])
+    msg.info(f"{name}: recording the decisions of {len(examples)} docs")
+    train_guide(component, train, nlp=nlp, epochs=GUIDE_EPOCHS, drop=0.1, seed=0)
+    decisions = record_decisions(component, part, train, held_out)
+    msg.info(
+        f"{len(decisions.train)} decisions to learn from, {len(decisions.held_out)} "
+        f"held out; {len(decisions.templates)} templates"
+    )
+    return decisions, part

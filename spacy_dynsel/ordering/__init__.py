@@ -1,0 +1,1 @@
+"""Choosing the order of templates, the checkpoints and the margin from data."""

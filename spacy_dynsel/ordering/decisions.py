@@ -1,0 +1,202 @@
+"""Recorded decisions: what ordering methods work on, whatever the task."""
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from spacy.language import Language
+from spacy.training import Example
+from spacy.util import minibatch
+
+from ..errors import Errors
+from ..settings import LearnerSettings
+from ..tasks.model import get_fold
+from ..templates import Templates
+
+BATCH = 64
+# Where the loop of an epoch starts does not matter, but that it is the same each time.
+SHUFFLE_SEED = 20150709
+
+
+@dataclass(frozen=True)
+class Split:
+    """Decisions in arrays.
+
+    ids (array): For each decision and template the number of its feature, -1 where it
+        is rare or was never seen in training.
+    costs (array): For each decision what each label costs, see core.learner.
+    """
+
+    ids: np.ndarray
+    costs: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The decisions of training and of held-out data.
+
+    templates (list[str]): The templates.
+    train (Split), held_out (Split): The decisions.
+    sizes (list[int]): The number of features of each template.
+    nanoseconds (array): What it takes to find the key of each template.
+    settings (LearnerSettings): How the weights are to be learned.
+    """
+
+    templates: list[str]
+    train: Split
+    held_out: Split
+    sizes: list[int]
+    nanoseconds: np.ndarray
+    settings: LearnerSettings
+
+    @property
+    def n_labels(self) -> int:
+        return self.train.costs.shape[1]
+
+    @property
+    def margin(self) -> float:
+        """By how much the sum of all templates has to lead."""
+        margin = self.settings.margin
+        return float(margin[-1] if isinstance(margin, list) else margin)
+
+    def digest(self) -> str:
+        """A fingerprint of all but the times."""
+        digest = hashlib.sha256()
+        digest.update(repr((self.templates, self.settings)).encode("utf8"))
+        for split in (self.train, self.held_out):
+            digest.update(split.ids.tobytes())
+            digest.update(split.costs.tobytes())
+        return digest.hexdigest()
+
+
+def make_decisions(
+    templates: Sequence[str],
+    train: tuple[np.ndarray, np.ndarray],
+    held_out: tuple[np.ndarray, np.ndarray],
+    settings: LearnerSettings,
+    *,
+    nanoseconds: np.ndarray | None = None,
+) -> Decisions:
+    """Number the features of recorded decisions.
+
+    train (tuple), held_out (tuple): Keys and costs, see Recorder.get_decisions.
+    settings (LearnerSettings): Features that are rarer than its cutoff get no number.
+    nanoseconds (array): What it takes to find the key of each template.
+    """
+    for name, (keys, _) in (("training", train), ("held-out", held_out)):
+        if not len(keys):
+            raise ValueError(Errors.DS127.format(name=name))
+    order = np.random.default_rng(SHUFFLE_SEED).permutation(len(train[0]))
+    train_keys = train[0][order]
+    train_ids = np.empty(train_keys.shape, dtype="int32")
+    held_ids = np.empty(held_out[0].shape, dtype="int32")
+    sizes = []
+    for t in range(len(templates)):
+        unique, inverse, counts = np.unique(
+            train_keys[:, t], return_inverse=True, return_counts=True
+        )
+        is_kept = counts >= settings.cutoff
+        numbers = np.where(is_kept, np.cumsum(is_kept) - 1, -1).astype("int32")
+        train_ids[:, t] = numbers[inverse]
+        place = np.searchsorted(unique, held_out[0][:, t]).clip(max=len(unique) - 1)
+        known = unique[place] == held_out[0][:, t]
+        held_ids[:, t] = np.where(known, numbers[place], -1)
+        sizes.append(int(is_kept.sum()))
+    return Decisions(
+        list(templates),
+        Split(train_ids, train[1][order]),
+        Split(held_ids, held_out[1]),
+        sizes,
+        np.zeros(len(templates)) if nanoseconds is None else nanoseconds,
+        settings,
+    )
+
+
+def split_examples(
+    examples: Sequence[Example], share: float
+) -> tuple[list[Example], list[Example]]:
+    """Hold out a share of some examples: always the same ones, by their texts."""
+    n_folds = max(2, round(1 / share))
+    folds = [get_fold(example.reference, n_folds) for example in examples]
+    return (
+        [example for example, fold in zip(examples, folds, strict=True) if fold],
+        [example for example, fold in zip(examples, folds, strict=True) if not fold],
+    )
+
+
+def get_templates(component: Any, part: str) -> Templates:
+    """The templates of a component, or of one part of a parser."""
+    engine = component.engine
+    if hasattr(engine, "parts"):
+        known = {one.name: one.templates for one in engine.parts}
+    else:
+        known = {"templates": engine.templates}
+    if part not in known:
+        raise ValueError(
+            Errors.DS128.format(
+                part=part, name=component.name, known=", ".join(known) or "none"
+            )
+        )
+    return known[part]
+
+
+def train_guide(
+    component: Any,
+    examples: Sequence[Example],
+    *,
+    nlp: Language,
+    epochs: int,
+    drop: float,
+    seed: int,
+) -> None:
+    """Train a component, so that its guesses can serve as history."""
+    component.initialize(lambda: list(examples), nlp=nlp)
+    order = list(examples)
+    shuffler = random.Random(seed)
+    for _ in range(epochs):
+        shuffler.shuffle(order)
+        for batch in minibatch(order, BATCH):
+            component.update(list(batch), drop=drop)
+
+
+def record_decisions(
+    component: Any,
+    part: str,
+    train: Sequence[Example],
+    held_out: Sequence[Example],
+) -> Decisions:
+    """Record the decisions of a trained component.
+
+    component: The component, whose guesses are the history of the decisions.
+    part (str): Which templates: "templates", or "actions", "labels" or "boundaries"
+        of a parser.
+    train (Sequence[Example]), held_out (Sequence[Example]): The data.
+    """
+    engine = component.engine
+    templates = get_templates(component, part)
+    recorded = []
+    nanoseconds = np.zeros(0)
+    for examples in (train, held_out):
+        recorders = engine.new_recorders()
+        for batch in minibatch(examples, BATCH):
+            engine.record(
+                [component._get_gold(example) for example in batch], recorders
+            )
+        recorded.append(recorders[part].get_decisions())
+        nanoseconds = recorders[part].get_key_times()
+    settings = engine.settings
+    if part == "labels":
+        settings = engine.label_settings
+    return make_decisions(
+        [str(template) for template in templates.templates],
+        recorded[0],
+        recorded[1],
+        settings,
+        nanoseconds=nanoseconds,
+    )
