@@ -260,6 +260,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "No pipeline can be loaded from '{path}' ({reason}). Give the directory of a "
         "trained pipeline."
     )
+    DS138 = (
+        "{n_templates} templates can't be divided into {wanted} stages. Give a number "
+        "between 1 and {n_templates} by --stages."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

@@ -1,8 +1,15 @@
 """The commands of the package: importing them puts them into spaCy's own command."""
 
 from .calibrate import calibrate_cli
+from .checkpoints import checkpoints_cli
 from .group import dynsel_cli
 from .jackknife import jackknife_cli
 from .order import order_cli
 
-__all__ = ["calibrate_cli", "dynsel_cli", "jackknife_cli", "order_cli"]
+__all__ = [
+    "calibrate_cli",
+    "checkpoints_cli",
+    "dynsel_cli",
+    "jackknife_cli",
+    "order_cli",
+]

@@ -1,0 +1,131 @@
+"""Propose few stages for an order of templates."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from spacy import util
+from spacy.cli._util import Arg, Opt, import_code, parse_config_overrides
+from wasabi import msg
+
+from ..model_file import write_file
+from ..ordering.checkpoints import Proposal, learn_prefixes, propose
+from ..templates import CHECKPOINT
+from .group import dynsel_cli
+from .order import load_decisions
+
+# Among the numbers of stages, the smallest that costs hardly more than the best.
+TOLERANCE = 1.02
+
+
+@dynsel_cli.command(
+    "checkpoints",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def checkpoints_cli(
+    ctx: typer.Context,
+    config_path: Path = Arg(..., help="Config with the templates", exists=True),
+    output_path: Path | None = Arg(None, help="Template file to write"),
+    stages: int | None = Opt(None, "--stages", "-s", help="The number of stages"),
+    most: int = Opt(6, "--most", help="Up to how many stages to try"),
+    max_loss: float = Opt(0.1, "--max-loss", help="Points of held-out accuracy"),
+    overhead: float = Opt(1.0, "--overhead", help="Cost of a checkpoint in templates"),
+    name: str | None = Opt(None, "--name", "-n", help="The component in the config"),
+    part: str | None = Opt(None, "--part", "-p", help="Of a parser: actions, labels"),
+    held_out: Path | None = Opt(None, "--held-out", help="DocBin to choose by"),
+    share: float = Opt(0.1, "--share", help="Held-out share of the training data"),
+    limit: int = Opt(0, "--limit", "-l", help="How many docs to use, 0 for all"),
+    code_path: Path | None = Opt(None, "--code", "-c", help="Python file with code"),
+) -> None:
+    """
+    Propose checkpoints for the templates of a config, in the order in which they are,
+    and say what each stage costs and catches on held-out data.
+    """
+    import_code(code_path)
+    choose_checkpoints(
+        config_path,
+        output_path,
+        n_stages=stages,
+        most=most,
+        max_loss=max_loss,
+        overhead=overhead,
+        name=name,
+        part=part,
+        held_out_path=held_out,
+        share=share,
+        limit=limit,
+        overrides=parse_config_overrides(ctx.args),
+    )
+
+
+def choose_checkpoints(
+    config_path: Path,
+    output_path: Path | None = None,
+    *,
+    n_stages: int | None = None,
+    most: int = 6,
+    max_loss: float = 0.1,
+    overhead: float = 1.0,
+    name: str | None = None,
+    part: str | None = None,
+    held_out_path: Path | None = None,
+    share: float = 0.1,
+    limit: int = 0,
+    overrides: dict[str, Any] | None = None,
+) -> Proposal:
+    """Propose checkpoints; see the command."""
+    config = util.load_config(config_path, overrides=overrides or {}, interpolate=False)
+    decisions, _ = load_decisions(
+        config,
+        name=name,
+        part=part,
+        held_out_path=held_out_path,
+        share=share,
+        limit=limit,
+    )
+    prefixes = learn_prefixes(decisions)
+    most = min(most, len(decisions.templates))
+    numbers = range(1, most + 1) if n_stages is None else [n_stages]
+    proposals = [
+        propose(prefixes, number, max_loss=max_loss / 100, overhead=overhead)
+        for number in numbers
+    ]
+    least = min(proposal.cost for proposal in proposals)
+    chosen = next(one for one in proposals if one.cost <= TOLERANCE * least)
+    msg.divider("Numbers of stages")
+    msg.table(
+        [
+            (
+                len(one.stages),
+                ", ".join(str(stage.end) for stage in one.stages),
+                f"{one.margin:.2f}",
+                f"{one.templates:.1f}",
+                f"{one.cost:.1f}",
+                f"{100 * one.accuracy:.2f}",
+            )
+            for one in proposals
+        ],
+        header=("Stages", "Checkpoints", "Margin", "Templates", "Cost", "Accuracy"),
+    )
+    msg.divider(f"{len(chosen.stages)} stages")
+    msg.table(
+        [
+            (
+                number,
+                stage.end,
+                f"{100 * stage.caught:.1f}%",
+                f"{100 * stage.accuracy:.2f}",
+                f"{stage.cost:.1f}",
+            )
+            for number, stage in enumerate(chosen.stages, start=1)
+        ],
+        header=("Stage", "Templates", "Catches", "Accuracy", "Cost"),
+    )
+    if output_path is not None:
+        ends = {stage.end for stage in chosen.stages[:-1]}
+        lines = []
+        for rank, template in enumerate(decisions.templates, start=1):
+            lines += [template, CHECKPOINT] if rank in ends else [template]
+        write_file(output_path, ("\n".join(lines) + "\n").encode("utf8"))
+        msg.good(f"Templates with checkpoints: {output_path}")
+    return chosen
