@@ -264,6 +264,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "{n_templates} templates can't be divided into {wanted} stages. Give a number "
         "between 1 and {n_templates} by --stages."
     )
+    DS139 = (
+        "There is no corpus to work with. Give the files of training and test data by "
+        "--tagging, --parsing or --entities."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

@@ -24,6 +24,7 @@ from ..ordering.calibration import (
     follow,
     one_margin,
 )
+from ..ordering.decisions import get_golds
 from ..tasks.model import get_fold
 from ._data import check_annotation, find_name, load_pipeline, read_docbin
 from .group import dynsel_cli
@@ -192,7 +193,7 @@ class Measured:
         self.component = component
         self.knobs = knobs
         self.docs = [example.predicted for example in examples]
-        self.golds = [component._get_gold(example) for example in examples]
+        self.golds = get_golds(component, examples)
         self.everything = self([math.inf] * len(knobs))
         self.full = self.everything.right
 

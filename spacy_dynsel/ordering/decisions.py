@@ -165,6 +165,25 @@ def train_guide(
             component.update(list(batch), drop=drop)
 
 
+def get_golds(component: Any, examples: Sequence[Example]) -> list[Any]:
+    """What is known about examples that a component was not initialized with: tags
+    that it has never seen count as not known."""
+    if component.engine.task == "tagging":
+        known = set(component.labels)
+        examples = [_forget_tags(example, known) for example in examples]
+    return [component._get_gold(example) for example in examples]
+
+
+def _forget_tags(example: Example, known: set[str]) -> Example:
+    if all(token.tag_ in known for token in example.reference):
+        return example
+    reference = example.reference.copy()
+    for token in reference:
+        if token.tag_ not in known:
+            token.tag_ = ""
+    return Example(example.predicted, reference)
+
+
 def record_decisions(
     component: Any,
     part: str,
@@ -185,9 +204,7 @@ def record_decisions(
     for examples in (train, held_out):
         recorders = engine.new_recorders()
         for batch in minibatch(examples, BATCH):
-            engine.record(
-                [component._get_gold(example) for example in batch], recorders
-            )
+            engine.record(get_golds(component, list(batch)), recorders)
         recorded.append(recorders[part].get_decisions())
         nanoseconds = recorders[part].get_key_times()
     settings = engine.settings

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -386,7 +387,7 @@ def make_lasso(
                 return computed[i]
 
             for i in group:
-                last = journal.do(f"strength {i}", lambda i=i: result_of(i))  # type: ignore[misc]
+                last = journal.do(f"strength {i}", partial(result_of, i))
                 for t, norm in enumerate(last["norms"]):
                     if norm > 0 and t not in entered:
                         entered[t] = (i, norm)

@@ -1,0 +1,214 @@
+"""Repeat the experiments of Strubell et al. (2015) on other corpora."""
+
+import hashlib
+import json
+import platform
+import shutil
+from pathlib import Path
+from typing import Any
+
+import spacy
+from spacy.cli._util import Arg, Opt
+from spacy.tokens import DocBin
+from wasabi import msg
+
+from ..about import __version__
+from ..errors import Errors
+from ..model_file import write_file
+from ..ordering.journal import Journal
+from ..report.experiment import (
+    DEFAULT_LISTS,
+    TASKS,
+    Experiment,
+    compare_orders,
+    plan_orders,
+)
+from ..report.results import (
+    NAMES,
+    TITLES,
+    make_claims,
+    make_figures,
+    make_page,
+    make_rows,
+)
+from ..templates import default_templates, read_templates
+from .group import dynsel_cli
+
+
+@dynsel_cli.command("experiment")
+def experiment_cli(
+    output_path: Path = Arg(..., help="Folder for the report"),
+    tagging: tuple[Path, Path] = Opt((None, None), "--tagging", help="Train and test"),
+    parsing: tuple[Path, Path] = Opt((None, None), "--parsing", help="Train and test"),
+    entities: tuple[Path, Path] = Opt(
+        (None, None), "--entities", help="Train and test"
+    ),
+    order: Path | None = Opt(None, "--order", help="Template file for tagging"),
+    lang: str = Opt("en", "--lang", help="The language"),
+    epochs: int = Opt(6, "--epochs", "-e", min=1, help="How often data are seen"),
+    limit: int = Opt(0, "--limit", "-l", help="How many docs of each file, 0 for all"),
+    orders: bool = Opt(True, "--orders/--no-orders", help="Whether to make table 4"),
+    fast: bool = Opt(False, "--fast", help="Use the fast form of the wrapper"),
+    seed: int = Opt(0, "--seed", "-s", help="Seed of the order of the data"),
+    restart: bool = Opt(False, "--restart", help="Do not resume an interrupted run"),
+) -> None:
+    """
+    Train the baselines of the paper and models with early exit, and write tables and
+    figures beside those of the paper: report.html, results.json and SVG files. An
+    interrupted run goes on where it was.
+    """
+    given = {"tagging": tagging, "parsing": parsing, "entities": entities}
+    experiment(
+        output_path,
+        {task: paths for task, paths in given.items() if paths[0] is not None},
+        order_path=order,
+        lang=lang,
+        epochs=epochs,
+        limit=limit,
+        orders=orders,
+        fast=fast,
+        seed=seed,
+        restart=restart,
+    )
+
+
+def experiment(
+    output_path: Path,
+    corpora: dict[str, tuple[Path, Path]],
+    *,
+    order_path: Path | None = None,
+    lang: str = "en",
+    epochs: int = 6,
+    limit: int = 0,
+    orders: bool = True,
+    fast: bool = False,
+    seed: int = 0,
+    restart: bool = False,
+) -> dict[str, Any]:
+    """Run the experiments; see the command.
+
+    corpora (dict): For each task the files of training and test data.
+    RETURNS (dict): All numbers.
+    """
+    if not corpora:
+        raise ValueError(Errors.DS139)
+    nlp = spacy.blank(lang)
+    settings = [list(corpora), lang, epochs, limit, orders, fast, seed]
+    digest = hashlib.sha256(json.dumps(settings).encode("utf8"))
+    experiments = {}
+    models = output_path / "models"
+    for task, paths in corpora.items():
+        if task == "tagging" and order_path is not None:
+            templates = read_templates(order_path)
+        else:
+            templates = default_templates(DEFAULT_LISTS[task])
+        lines = [str(template) for template in templates.templates]
+        digest.update(json.dumps(lines).encode("utf8"))
+        docs = []
+        for path in paths:
+            digest.update(path.read_bytes())
+            docs.append(list(DocBin().from_disk(path).get_docs(nlp.vocab)))
+        train, test = (part[:limit] if limit else part for part in docs)
+        attribute = {"tagging": "TAG", "parsing": "DEP", "entities": "ENT_IOB"}[task]
+        for path, part in zip(paths, (train, test), strict=True):
+            if not any(doc.has_annotation(attribute) for doc in part):
+                raise ValueError(
+                    Errors.DS135.format(
+                        path=path, name=task, what=f"no token has {attribute}"
+                    )
+                )
+        experiments[task] = Experiment(
+            TASKS[task], nlp, train, test, lines, models, epochs=epochs, seed=seed
+        )
+    journal_path = output_path / "experiment.journal"
+    if restart:
+        journal_path.unlink(missing_ok=True)
+        shutil.rmtree(models, ignore_errors=True)
+    output_path.mkdir(parents=True, exist_ok=True)
+    results: dict[str, Any] = {}
+    with Journal(journal_path, digest.hexdigest(), show=True) as journal:
+        steps: dict[str, float] = {}
+        for one in experiments.values():
+            steps |= one.plan()
+        with_orders = orders and "tagging" in experiments
+        if with_orders:
+            steps |= plan_orders(len(experiments["tagging"].templates))
+        journal.plan(steps)
+        for task, one in experiments.items():
+            results[task] = one.run(journal)
+        if with_orders:
+            results["orders"] = list(
+                compare_orders(experiments["tagging"], journal, fast=fast)
+            )
+    about = {
+        "spacy-dynsel": __version__,
+        "spaCy": spacy.__version__,
+        "Machine": platform.machine(),
+        "Epochs": epochs,
+        "Seed": seed,
+        "Docs of each file": limit or "all",
+        "Wrapper": "fast" if fast else "exact",
+        **{
+            f"{task}, {split}": f"{path.name}, {len(docs)} docs"
+            for task, paths in corpora.items()
+            for split, path, docs in zip(
+                ("train", "test"),
+                paths,
+                (experiments[task].train, experiments[task].test),
+                strict=True,
+            )
+        },
+    }
+    write_report(output_path, results, about)
+    shutil.rmtree(models, ignore_errors=True)
+    journal.remove()
+    show(results)
+    msg.good(f"Report: {output_path / 'report.html'}")
+    return results
+
+
+def write_report(folder: Path, results: dict[str, Any], about: dict[str, Any]) -> None:
+    """Write all files of the report."""
+    numbers = {"about": about, "claims": make_claims(results), **results}
+    write_file(
+        folder / "results.json", (json.dumps(numbers, indent=1) + "\n").encode("utf8")
+    )
+    for task in TASKS:
+        if task in results:
+            for name, (svg, _) in zip(
+                ("accuracy", "speed"), make_figures(task, results[task]), strict=True
+            ):
+                write_file(folder / f"{task}_{name}.svg", svg.encode("utf8"))
+    write_file(folder / "report.html", make_page(results, about).encode("utf8"))
+
+
+def show(results: dict[str, Any]) -> None:
+    """Print the tables."""
+    for task in TASKS:
+        if task in results:
+            msg.divider(TITLES[task])
+            rows = [
+                tuple(
+                    "" if v is None else f"{v:.2f}" if isinstance(v, float) else v
+                    for v in row
+                )
+                for row in make_rows(task, results[task])
+            ]
+            msg.table(rows, header=NAMES[task])
+    if "orders" in results:
+        msg.divider("Table 4: ordering methods")
+        msg.table(
+            [
+                (
+                    row["method"],
+                    row["size"],
+                    f"{row['accuracy']:.2f}",
+                    f"{row['speed_up']:.2f}",
+                )
+                for row in results["orders"]
+            ],
+            header=("Method", "Templates", "Accuracy", "Speed"),
+        )
+    for claim in make_claims(results):
+        show_claim = msg.good if claim["holds"] else msg.warn
+        show_claim(f"{claim['claim']}: {claim['numbers']}")

@@ -1,0 +1,103 @@
+"""Tables and figures as one page that needs nothing else."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem;
+  margin: 2rem auto; padding: 0 1rem; }
+h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #e3e3e3;
+  font-variant-numeric: tabular-nums; }
+th:first-child, td:first-child { text-align: left; }
+thead th { border-bottom: 2px solid #888; } .group { text-align: center; }
+.paper { color: #777; } .holds { color: #2c7a3f; } .fails { color: #b3402a; }
+figure { display: inline-block; width: 28rem; max-width: 100%; margin: 0; }
+figcaption { font-size: .9rem; color: #555; } td.text { text-align: left; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
+dt { color: #555; } dd { margin: 0; overflow-wrap: anywhere; }
+"""
+
+
+def table(
+    names: Sequence[str],
+    ours: Sequence[Sequence[Any]],
+    paper: Sequence[Sequence[Any]] = (),
+) -> str:
+    """A table with our rows on the left and the paper's on the right."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    groups = ""
+    if paper:
+        groups = (
+            f'<tr><th class="group" colspan="{len(names)}">here</th>'
+            f'<th class="group paper" colspan="{len(names)}">the paper</th></tr>'
+        )
+        head += "".join(f'<th class="paper">{escape(name)}</th>' for name in names)
+    rows = []
+    for i in range(max(len(ours), len(paper))):
+        cells = [_cell(value) for value in (ours[i] if i < len(ours) else [])]
+        cells += ["<td></td>"] * (len(names) - len(cells))
+        if paper:
+            other = [
+                _cell(value, "paper") for value in (paper[i] if i < len(paper) else [])
+            ]
+            cells += other + ["<td></td>"] * (len(names) - len(other))
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return (
+        f"<table><thead>{groups}<tr>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def figure(svg: str, caption: str) -> str:
+    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def claims(rows: Sequence[dict[str, Any]]) -> str:
+    """What the paper found, whether it is so here, and the numbers."""
+    cells = "".join(
+        f'<tr><td class="text">{escape(row["claim"])}</td>'
+        f'<td class="{"holds" if row["holds"] else "fails"}">'
+        f"{'holds' if row['holds'] else 'does not hold'}</td>"
+        f'<td class="text">{escape(row["numbers"])}</td></tr>'
+        for row in rows
+    )
+    return (
+        "<table><thead><tr><th>Claim</th><th>Here</th><th>Numbers</th></tr></thead>"
+        f"<tbody>{cells}</tbody></table>"
+    )
+
+
+def settings(values: dict[str, Any]) -> str:
+    pairs = "".join(
+        f"<dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd>"
+        for name, value in values.items()
+    )
+    return f"<dl>{pairs}</dl>"
+
+
+def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
+    """A whole page.
+
+    sections (Sequence): Headings and what stands below them.
+    """
+    body = "".join(f"<h2>{escape(name)}</h2>{text}" for name, text in sections)
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
+        f"<body><h1>{escape(title)}</h1>{body}</body></html>\n"
+    )
+
+
+def _cell(value: Any, kind: str = "") -> str:
+    mark = f' class="{kind}"' if kind else ""
+    if value is None:
+        text = "&ndash;"
+    elif isinstance(value, float):
+        text = f"{value:.2f}"
+    else:
+        text = escape(str(value))
+    return f"<td{mark}>{text}</td>"
