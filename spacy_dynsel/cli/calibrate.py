@@ -176,7 +176,7 @@ def turn(component: Any, knobs: Sequence[Knob], factors: Sequence[float]) -> Non
     """Set the margins of a component."""
     margins: dict[str, list[float]] = {}
     for knob, factor in zip(knobs, factors, strict=True):
-        values = [knob.base * factor] * len(knob.stages)
+        values = [round(knob.base * factor, 4)] * len(knob.stages)
         margins.setdefault(knob.setting, []).extend(values)
     for setting, values in margins.items():
         # One number where it says the same.

@@ -38,11 +38,9 @@ from .group import dynsel_cli
 @dynsel_cli.command("experiment")
 def experiment_cli(
     output_path: Path = Arg(..., help="Folder for the report"),
-    tagging: tuple[Path, Path] = Opt((None, None), "--tagging", help="Train and test"),
-    parsing: tuple[Path, Path] = Opt((None, None), "--parsing", help="Train and test"),
-    entities: tuple[Path, Path] = Opt(
-        (None, None), "--entities", help="Train and test"
-    ),
+    tagging: tuple[str, str] = Opt(("", ""), "--tagging", help="Train and test"),
+    parsing: tuple[str, str] = Opt(("", ""), "--parsing", help="Train and test"),
+    entities: tuple[str, str] = Opt(("", ""), "--entities", help="Train and test"),
     order: Path | None = Opt(None, "--order", help="Template file for tagging"),
     lang: str = Opt("en", "--lang", help="The language"),
     epochs: int = Opt(6, "--epochs", "-e", min=1, help="How often data are seen"),
@@ -60,7 +58,11 @@ def experiment_cli(
     given = {"tagging": tagging, "parsing": parsing, "entities": entities}
     experiment(
         output_path,
-        {task: paths for task, paths in given.items() if paths[0] is not None},
+        {
+            task: (Path(train), Path(test))
+            for task, (train, test) in given.items()
+            if train and test
+        },
         order_path=order,
         lang=lang,
         epochs=epochs,

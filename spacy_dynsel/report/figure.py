@@ -26,8 +26,10 @@ class Line:
     dashed: bool = False
 
 
-def draw(lines: Sequence[Line], x_name: str, y_name: str) -> str:
-    """A chart of some lines, with a legend below the plot's right edge."""
+def draw(
+    lines: Sequence[Line], x_name: str, y_name: str, *, legend_on_top: bool = False
+) -> str:
+    """A chart of some lines, with a legend at the right, at the bottom or on top."""
     points = [point for line in lines for point in line.points]
     xs, ys = ([point[i] for point in points] for i in (0, 1))
     x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(_floor(ys), max(ys))
@@ -75,7 +77,7 @@ def draw(lines: Sequence[Line], x_name: str, y_name: str) -> str:
     for number, line in enumerate(lines):
         colour = COLOURS[line.colour % len(COLOURS)]
         dash = ' stroke-dasharray="6 4"' if line.dashed else ""
-        places = [place(*point) for point in sorted(line.points)]
+        places = [place(*point) for point in line.points]
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         parts.append(
             f'<g clip-path="url(#plot)"><path d="M{path}" fill="none" '
@@ -87,6 +89,8 @@ def draw(lines: Sequence[Line], x_name: str, y_name: str) -> str:
         ]
         parts.append("</g>")
         y = HEIGHT - BOTTOM - 14 - 17 * (len(lines) - 1 - number)
+        if legend_on_top:
+            y = TOP + 12 + 17 * number
         x = WIDTH - RIGHT - 218
         parts.append(
             f'<rect x="{x - 6}" y="{y - 12}" width="222" height="17" fill="#fff" '

@@ -15,7 +15,7 @@ th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 2px solid #888; } .group { text-align: center; }
 .paper { color: #777; } .holds { color: #2c7a3f; } .fails { color: #b3402a; }
 figure { display: inline-block; width: 28rem; max-width: 100%; margin: 0; }
-figcaption { font-size: .9rem; color: #555; } td.text { text-align: left; }
+figcaption { font-size: .9rem; color: #555; } .text { text-align: left !important; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
 dt { color: #555; } dd { margin: 0; overflow-wrap: anywhere; }
 """
@@ -65,7 +65,8 @@ def claims(rows: Sequence[dict[str, Any]]) -> str:
         for row in rows
     )
     return (
-        "<table><thead><tr><th>Claim</th><th>Here</th><th>Numbers</th></tr></thead>"
+        "<table><thead><tr><th>Claim</th><th>Here</th>"
+        '<th class="text">Numbers</th></tr></thead>'
         f"<tbody>{cells}</tbody></table>"
     )
 
@@ -93,7 +94,8 @@ def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
 
 
 def _cell(value: Any, kind: str = "") -> str:
-    mark = f' class="{kind}"' if kind else ""
+    classes = " ".join([kind, "text" if isinstance(value, str) else ""]).strip()
+    mark = f' class="{classes}"' if classes else ""
     if value is None:
         text = "&ndash;"
     elif isinstance(value, float):

@@ -3,6 +3,7 @@ contract."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,10 +181,13 @@ class ParsingModel:
         self.arcs = Classifier(
             "labels", labels, label_settings, places=PLACES["labels"], seeds=seeds
         )
+        # A list of margins is one for the stages of transitions.
+        margin = settings.margin
+        last = margin[-1] if isinstance(margin, list) and margin else margin
         self.boundaries = Classifier(
             "boundaries",
             boundaries,
-            settings,
+            replace(settings, margin=last),
             places=PLACES["boundaries"],
             is_small=True,
         )

@@ -1,0 +1,174 @@
+"""The experiments of the paper, and the page that shows them."""
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+from spacy_dynsel.cli.experiment import experiment
+from spacy_dynsel.report import experiment as module
+from spacy_dynsel.report.figure import Line, draw
+from spacy_dynsel.report.page import claims, page, table
+from spacy_dynsel.report.results import make_claims
+from test_order_cli import write_corpus
+
+TEMPLATES = """shape[-1]
+suffix1
+prefix1
+lower[-1]
+lower
+class
+suffix1[+1]
+shape
+prefix2
+flags
+tag[-1]
+suffix2
+"""
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpora")
+    (folder / "order.txt").write_text(TEMPLATES)
+    return folder, {
+        "tagging": (
+            write_corpus(folder / "train.spacy", n=60),
+            write_corpus(folder / "test.spacy", n=20),
+        )
+    }
+
+
+def run(corpora, output, **settings):
+    folder, paths = corpora
+    return experiment(
+        output, paths, order_path=folder / "order.txt", epochs=2, **settings
+    )
+
+
+def test_report(corpora, tmp_path):
+    output = tmp_path / "report"
+    results = run(corpora, output)
+    assert {file.name for file in output.iterdir()} == {
+        "report.html",
+        "results.json",
+        "tagging_accuracy.svg",
+        "tagging_speed.svg",
+    }
+    numbers = json.loads((output / "results.json").read_text())
+    assert numbers["tagging"] == results["tagging"]
+    assert {row["method"] for row in numbers["orders"]} == {
+        "Lasso",
+        "GOMP",
+        "Wrapper",
+        "Contribution",
+    }
+    tagging = results["tagging"]
+    # A model with a checkpoint after each template reads fewer the lower the margin.
+    templates = [one["templates"] for one in tagging["dynamic"]["margins"]]
+    assert templates == sorted(templates)
+    assert tagging["full"]["all"]["templates"] == 12
+    assert [one["templates"] for one in tagging["dynamic"]["cut"]] == [1, 3, 5, 10]
+    html = (output / "report.html").read_text(encoding="utf8")
+    HTMLParser().feed(html)
+    # Nothing is loaded from elsewhere.
+    assert not re.search(r"(src|href)=|@import|url\((?!#)", html)
+    assert "97.22" in html
+    for svg in output.glob("*.svg"):
+        ElementTree.fromstring(svg.read_text(encoding="utf8"))
+
+
+def test_interrupted_run_goes_on(corpora, tmp_path, monkeypatch):
+    def fail(self):
+        raise KeyboardInterrupt
+
+    output = tmp_path / "report"
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Experiment, "_time", fail)
+        with pytest.raises(KeyboardInterrupt):
+            run(corpora, output, orders=False)
+    assert (output / "experiment.journal").exists()
+
+    def train(self, kind):
+        raise AssertionError(kind)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Experiment, "_train", train)
+        again = run(corpora, output, orders=False)
+    whole = run(corpora, tmp_path / "other", orders=False)
+    assert {**again["tagging"], "times": 0} == {**whole["tagging"], "times": 0}
+    with pytest.raises(ValueError, match="DS139"):
+        experiment(output, {})
+
+
+def test_corpus_without_annotation(tmp_path):
+    path = tmp_path / "bare.spacy"
+    DocBin(docs=[Doc(Vocab(), words=["a"])]).to_disk(path)
+    for task in ("tagging", "parsing", "entities"):
+        with pytest.raises(ValueError, match="DS135"):
+            experiment(tmp_path / "out", {task: (path, path)})
+
+
+def make_results(dynamic, cut, fixed, orders):
+    return {
+        "tagging": {
+            "full": {"all": {"tag_acc": 95.0, "templates": 46}},
+            "fixed 5": {"all": {"tag_acc": fixed, "templates": 5}},
+            "dynamic": {
+                "margins": [
+                    {"tag_acc": dynamic - 1, "templates": 3.0},
+                    {"tag_acc": dynamic + 1, "templates": 7.0},
+                ],
+                "cut": [{"tag_acc": cut, "templates": 5}],
+            },
+        },
+        "orders": [
+            {"method": name, "size": 10, "accuracy": value}
+            for name, value in orders.items()
+        ],
+    }
+
+
+def test_claims_can_fail():
+    good = make_results(94, 93, 92, {"Wrapper": 93, "Lasso": 90, "GOMP": 91})
+    bad = make_results(91, 91, 92, {"Wrapper": 90, "Lasso": 90, "GOMP": 91})
+    assert [one["holds"] for one in make_claims(good)] == [True] * 4
+    assert [one["holds"] for one in make_claims(bad)] == [False] * 4
+    assert "94.00 against 92.00" in make_claims(good)[0]["numbers"]
+    html = claims(make_claims(bad))
+    assert html.count("does not hold") == 4
+
+
+def test_page_escapes():
+    html = page("a & b", [("<x>", table(("A",), [["<b>", None]]))])
+    assert "<x>" not in html
+    assert "<b>" not in html
+    assert "&lt;b&gt;" in html
+
+
+def test_figure_of_one_point():
+    svg = draw(
+        [Line("one", [(1.0, 90.0)], 0), Line("two", [(1.0, 90.0)], 1, True)], "x", "y"
+    )
+    assert "NaN" not in svg
+    assert svg.count("stroke-dasharray") == 2
+    ElementTree.fromstring(svg)
+
+
+def test_command(corpora, tmp_path):
+    folder, paths = corpora
+    output = tmp_path / "out"
+    command = [sys.executable, "-m", "spacy", "dynsel", "experiment", str(output)]
+    arguments = ["--tagging", *map(str, paths["tagging"]), "--no-orders", "-e", "1"]
+    order = ["--order", str(folder / "order.txt")]
+    done = subprocess.run(
+        [*command, *arguments, *order], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (output / "report.html").exists()
