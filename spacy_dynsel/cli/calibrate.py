@@ -29,7 +29,7 @@ from ..tasks.model import get_fold
 from ._data import check_annotation, find_name, load_pipeline, read_docbin
 from .group import dynsel_cli
 
-TIMED_ROUNDS = 5
+TIMED_ROUNDS = 20
 
 
 @dynsel_cli.command("calibrate")

@@ -192,7 +192,8 @@ def fit(
     log_loss (bool): Whether to minimize the log loss in place of the hinge loss.
     all_prefixes (bool): Whether to add up the hinge losses of all prefixes.
     drop (float): The probability with which a template is left out.
-    fixed (list): Weights of the first templates, which stay as they are.
+    fixed (list): Weights of the first templates, which stay as they are; for models
+        of one sum, without drop.
     RETURNS (list): The weights of each template.
     """
     cdef int n_labels = costs.shape[1]
@@ -250,7 +251,7 @@ def fit(
                         scores.data(), &costs[d, 0], n_labels, gradient.data()
                     ) > SURE:
                         continue
-                    for i in range(n_active):
+                    for i in range(first, n_active):
                         feature = ids[d, used[i].column]
                         if feature >= 0:
                             row = used[i].values + <size_t>feature * width

@@ -65,11 +65,6 @@ class Journal:
                 self._bar.update(self._costs.get(step, 0.0) * self._unit)
         return self._results[step]
 
-    def skip(self, step: str) -> None:
-        """Say that a step of the plan is not needed."""
-        if self._bar is not None and step not in self._results:
-            self._bar.update(self._costs.get(step, 0.0) * self._unit)
-
     def remove(self) -> None:
         """Remove the file, when what it is for is on disk."""
         if self.path is not None:
