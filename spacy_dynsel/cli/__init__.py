@@ -1,6 +1,7 @@
 """The commands of the package: importing them puts them into spaCy's own command."""
 
+from .convert import convert_cli
 from .group import dynsel_cli
 from .jackknife import jackknife_cli
 
-__all__ = ["dynsel_cli", "jackknife_cli"]
+__all__ = ["convert_cli", "dynsel_cli", "jackknife_cli"]
