@@ -8,7 +8,9 @@ from setuptools import Extension, setup
 
 MOD_NAMES = [
     "spacy_dynsel.bridge",
+    "spacy_dynsel.cached_tokenizer",
     "spacy_dynsel.core.checksum",
+    "spacy_dynsel.core.chunks",
     "spacy_dynsel.core.gazetteer",
     "spacy_dynsel.core.learner",
     "spacy_dynsel.core.lexicon",

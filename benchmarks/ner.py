@@ -154,7 +154,7 @@ def measure_elsewhere(
     wikigold = data_folder() / "ner_en_wikigold" / "wikigold.conll"
     texts = {
         "uner_en_ewt": read_split("uner_en_ewt", "test", "entities"),
-        "ner_en_wikigold": list(read_iob(wikigold)),
+        "ner_en_wikigold": read_iob(wikigold),
     }
     labels = {"PER", "ORG", "LOC"}
     table: dict[str, Any] = {}

@@ -268,6 +268,70 @@ class Errors(metaclass=ErrorsWithCodes):
         "There is no corpus to work with. Give the files of training and test data by "
         "--tagging, --parsing or --entities."
     )
+    # Corpora
+    DS140 = (
+        "'{path}', line {line}: not UTF-8. Convert the file first, for instance with "
+        "'iconv -f latin1 -t utf8'."
+    )
+    DS141 = (
+        "'{path}', line {line}: {n} columns, but CoNLL-U has 10, with tabs between "
+        "them. Correct the line, give another --format, or leave out such sentences "
+        "with --skip-bad."
+    )
+    DS142 = (
+        "'{path}', line {line}: the ID '{number}' stands where word {expected}, or a "
+        "range of words or an empty node there, is expected. Correct it, or leave out "
+        "such sentences with --skip-bad."
+    )
+    DS143 = (
+        "'{path}', line {line}: the word is empty. Correct the line, leave out such "
+        "sentences with --skip-bad, or, in a file of columns, give --empty-word."
+    )
+    DS144 = (
+        "'{path}', line {line}: '{upos}' is not a universal part of speech. Correct "
+        "it, or leave out such sentences with --skip-bad."
+    )
+    DS145 = (
+        "'{path}', line {line}: the features '{feats}' are not of the form "
+        "'Name=Value|Name=Value'. Correct them, or leave out such sentences with "
+        "--skip-bad."
+    )
+    DS146 = (
+        "'{path}', line {line}: the head '{head}' is not a number from 0 to {n_words}, "
+        "the number of words in the sentence. Correct it, or leave out such sentences "
+        "with --skip-bad."
+    )
+    DS147 = (
+        "'{path}', line {line}: the word is among its own ancestors. Correct the heads, "
+        "or leave out such sentences with --skip-bad."
+    )
+    DS148 = (
+        "'{path}', line {line}: there is no column {column} among {n}. See "
+        "--word-column, --entity-column, --tag-column and --separator, or leave out "
+        "such sentences with --skip-bad."
+    )
+    DS149 = (
+        "'{path}', line {line}: '{tag}' is not an entity tag such as O, B-PER or "
+        "U-PER. See --entity-column and --separator, or leave out such sentences with "
+        "--skip-bad."
+    )
+    DS150 = (
+        "The suffix of '{path}' does not tell its format: give --format. Known "
+        "suffixes: {known}."
+    )
+    DS151 = "The tag column '{value}' is not known here: give {known}."
+    DS152 = "'{path}' has no sentences that could be converted."
+    DS153 = (
+        "spaCy has no language '{lang}', or lacks a package for it. Give the code of "
+        "another by --lang; 'xx' is for any."
+    )
+    DS154 = "'{path}' is not a DocBin, or damaged. Write it anew, or give --format."
+    DS155 = "Give either --documents or --paragraphs."
+    DS156 = "'{path}' is a DocBin, which does not tell paragraphs."
+    DS157 = (
+        "'{path}', line {line}: the second root of the sentence, and a Doc can have one "
+        "only. Correct the heads, or leave out such sentences with --skip-bad."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

@@ -2,6 +2,7 @@
 
 from .calibrate import calibrate_cli
 from .checkpoints import checkpoints_cli
+from .convert import convert_cli
 from .experiment import experiment_cli
 from .group import dynsel_cli
 from .jackknife import jackknife_cli
@@ -10,6 +11,7 @@ from .order import order_cli
 __all__ = [
     "calibrate_cli",
     "checkpoints_cli",
+    "convert_cli",
     "dynsel_cli",
     "experiment_cli",
     "jackknife_cli",

@@ -1,0 +1,192 @@
+"""Corpora in other formats as DocBins."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+
+from spacy.cli._util import Arg, Opt
+from spacy.tokens import Doc, DocBin
+from spacy.util import get_lang_class
+from spacy.vocab import Vocab
+from wasabi import msg
+
+from ..conll import Columns, Level, make_docs, read_columns, read_conllu
+from ..errors import Errors
+from ..model_file import write_file
+from .group import dynsel_cli
+
+# How many of the sentences that were left out to name.
+N_NAMED = 5
+
+
+class Format(str, Enum):
+    CONLLU = "conllu"
+    COLUMNS = "columns"
+    DOCBIN = "docbin"
+
+
+SUFFIXES = {
+    ".conllu": Format.CONLLU,
+    ".spacy": Format.DOCBIN,
+    **dict.fromkeys(
+        (".conll", ".iob", ".iob2", ".bio", ".bilou", ".bioes", ".tsv", ".txt"),
+        Format.COLUMNS,
+    ),
+}
+SEPARATORS = {"auto": None, "tab": "\t", "space": " ", "comma": ","}
+
+
+@dynsel_cli.command("convert")
+def convert_cli(
+    input_path: Path = Arg(..., help="File to convert", exists=True, dir_okay=False),
+    output_path: Path = Arg(..., help="DocBin to write (.spacy), or a folder for it"),
+    format: Format | None = Opt(None, "--format", "-f", help="If not by the suffix"),
+    documents: bool = Opt(False, "--documents", "-d", help="One Doc for each document"),
+    paragraphs: bool = Opt(False, "--paragraphs", help="One Doc for each paragraph"),
+    lang: str = Opt("xx", "--lang", "-l", help="Code of the language"),
+    tag_column: str | None = Opt(
+        None, "--tag-column", "-t", help="xpos or upos; in columns, a number"
+    ),
+    word_column: int = Opt(1, "--word-column", "-w", help="In columns: of the words"),
+    entity_column: int = Opt(
+        -1, "--entity-column", "-e", help="In columns: of the entity tags; 0 for none"
+    ),
+    separator: str = Opt(
+        "auto", "--separator", "-s", help="In columns: auto, tab, space, comma, …"
+    ),
+    document_mark: str = Opt(
+        "-DOCSTART-", "--document-mark", help="In columns: begins a line between them"
+    ),
+    empty_word: str | None = Opt(
+        None, "--empty-word", help="In columns: what to write for empty words"
+    ),
+    skip_bad: bool = Opt(False, "--skip-bad", help="Leave out malformed sentences"),
+) -> None:
+    """
+    Convert a corpus to a DocBin: CoNLL-U, columns with entities in IOB, IOB2, BILOU or
+    BIOES, or another DocBin. There is one Doc for each sentence unless said otherwise.
+    Columns are counted from 1, or from the end with negative numbers.
+    """
+    if documents and paragraphs:
+        msg.fail(Errors.DS155, exits=1)
+    level: Level = "sentence"
+    if documents or paragraphs:
+        level = "document" if documents else "paragraph"
+    columns = Columns(
+        word=word_column,
+        entity=entity_column or None,
+        separator=SEPARATORS.get(separator, separator),
+        document_mark=document_mark,
+        empty_word=empty_word,
+    )
+    try:
+        convert(
+            input_path,
+            output_path,
+            format=format,
+            level=level,
+            lang=lang,
+            tag_column=tag_column,
+            columns=columns,
+            skip_bad=skip_bad,
+        )
+    except ValueError as error:
+        msg.fail(str(error), exits=1)
+
+
+def convert(
+    input_path: Path,
+    output_path: Path,
+    *,
+    format: Format | None = None,
+    level: Level = "sentence",
+    lang: str = "xx",
+    tag_column: str | None = None,
+    columns: Columns | None = None,
+    skip_bad: bool = False,
+) -> Path:
+    """Convert a corpus to a DocBin.
+
+    input_path (Path): The corpus.
+    output_path (Path): Where to write the DocBin: a path that ends in .spacy, or a
+        folder, which is made if need be.
+    format (Format): Its format; None to go by its suffix.
+    level (Level): What becomes a Doc: "sentence", "paragraph" or "document".
+    lang (str): The code of the language.
+    tag_column (str): The tags to read: "xpos" or "upos", or the number of a column.
+    columns (Columns): Where things stand in a file of columns.
+    skip_bad (bool): Whether to leave out sentences with malformed lines.
+    RETURNS (Path): The DocBin.
+    """
+    vocab = _make_vocab(lang)
+    skipped: list[str] | None = [] if skip_bad else None
+    format = format or SUFFIXES.get(input_path.suffix.lower())
+    if format is None:
+        known = ", ".join(SUFFIXES)
+        raise ValueError(Errors.DS150.format(path=input_path, known=known))
+    if format == Format.COLUMNS:
+        columns = replace(columns or Columns(), tag=_parse_number(tag_column))
+        sentences = read_columns(input_path, columns, skipped=skipped)
+        docs = list(make_docs(vocab, sentences, level))
+    else:
+        tag_column = tag_column or "xpos"
+        if tag_column not in ("xpos", "upos"):
+            raise ValueError(Errors.DS151.format(value=tag_column, known="xpos, upos"))
+        if format == Format.CONLLU:
+            sentences = read_conllu(input_path, tag_column=tag_column, skipped=skipped)
+            docs = list(make_docs(vocab, sentences, level))
+        else:
+            docs = list(_read_docbin(input_path, vocab, level, tag_column))
+    if not docs:
+        raise ValueError(Errors.DS152.format(path=input_path))
+    if output_path.suffix != ".spacy":
+        output_path = output_path / f"{input_path.stem}.spacy"
+    output_path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(output_path, DocBin(docs=docs, store_user_data=True).to_bytes())
+    if skipped:
+        msg.warn(f"{len(skipped)} malformed sentences left out")
+        for problem in skipped[:N_NAMED]:
+            msg.text(problem)
+    if not any(doc.has_annotation(name) for doc in docs for name in ("TAG", "ENT_IOB")):
+        msg.warn("Neither tags nor entities were found: are the columns as you think?")
+    n_tokens = sum(map(len, docs))
+    msg.good(f"{len(docs)} docs, {n_tokens} tokens: {output_path}")
+    return output_path
+
+
+def _make_vocab(lang: str) -> Vocab:
+    try:
+        return get_lang_class(lang)().vocab
+    except ImportError as error:
+        raise ValueError(Errors.DS153.format(lang=lang)) from error
+
+
+def _parse_number(tag_column: str | None) -> int | None:
+    if tag_column is None:
+        return None
+    try:
+        return int(tag_column)
+    except ValueError:
+        raise ValueError(
+            Errors.DS151.format(value=tag_column, known="the number of a column")
+        ) from None
+
+
+def _read_docbin(
+    path: Path, vocab: Vocab, level: Level, tag_column: str
+) -> Iterator[Doc]:
+    if level == "paragraph":
+        raise ValueError(Errors.DS156.format(path=path))
+    try:
+        docs = list(DocBin(store_user_data=True).from_disk(path).get_docs(vocab))
+    except Exception as error:
+        raise ValueError(Errors.DS154.format(path=path)) from error
+    for doc in docs:
+        if tag_column == "upos":
+            for token in doc:
+                token.tag_ = token.pos_
+        if level == "sentence" and doc.has_annotation("SENT_START"):
+            yield from (sent.as_doc(copy_user_data=True) for sent in doc.sents)
+        else:
+            yield doc
