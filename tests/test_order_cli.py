@@ -8,6 +8,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
+from spacy_dynsel.cli.checkpoints import choose_checkpoints
 from spacy_dynsel.cli.order import order
 from spacy_dynsel.ordering.journal import Journal
 from spacy_dynsel.templates import read_templates
@@ -91,6 +92,21 @@ def test_parsing(part, corpus, tmp_path):
         overrides={"paths.train": str(corpus)},
     )
     assert len(read_templates(output).templates) == 3
+
+
+def test_first_stage_that_others_read(corpus, tmp_path):
+    """Tags of words to come are what the first stage says: it stays what it is."""
+    output = tmp_path / "out.txt"
+    lines = ["prefix1", "suffix1", "---", "tag[-1]", "tag[+1] shape"]
+    settings = overrides(corpus, templates=lines)
+    order(CONFIGS / "tagger.cfg", output, overrides=settings)
+    templates = read_templates(output)
+    assert [str(one) for one in templates.templates[:2]] == ["suffix1", "prefix1"]
+    assert templates.checkpoints == (2, 3, 4)
+    settings["components.dynsel_tagger.model.templates.lines"] = templates.to_lines()
+    found = choose_checkpoints(CONFIGS / "tagger.cfg", output, overrides=settings)
+    assert found.stages[0].end == 2
+    assert read_templates(output).checkpoints[0] == 2
 
 
 def test_held_out_file(corpus, tmp_path):

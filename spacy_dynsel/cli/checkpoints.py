@@ -84,8 +84,9 @@ def choose_checkpoints(
         limit=limit,
     )
     prefixes = learn_prefixes(decisions)
-    most = min(most, len(decisions.templates))
-    numbers = range(1, most + 1) if n_stages is None else [n_stages]
+    most = min(most, len(decisions.templates) - max(0, decisions.n_first - 1))
+    fewest = 2 if decisions.n_first else 1
+    numbers = range(fewest, most + 1) if n_stages is None else [n_stages]
     proposals = [
         propose(prefixes, number, max_loss=max_loss / 100, overhead=overhead)
         for number in numbers

@@ -142,10 +142,15 @@ def order(
         lines = [
             f"# Ordered by {method}; {len(decisions.held_out)} held-out decisions."
         ]
+        # Where others read what the first stage says, it stays a stage of its own.
+        first = [one for one in placed if one.template < decisions.n_first]
+        placed = first + [one for one in placed if one not in first]
         for rank, one in enumerate(placed, start=1):
             lines.append(f"{decisions.templates[one.template]}  # {rank}: {one.note}")
-            if each and rank < len(placed):
+            if (each and rank >= len(first)) or rank == len(first):
                 lines.append(CHECKPOINT)
+        if lines[-1] == CHECKPOINT:
+            lines.pop()
         write_file(output_path, ("\n".join(lines) + "\n").encode("utf8"))
         journal.remove()
     msg.good(f"{len(placed)} templates in order: {output_path}")

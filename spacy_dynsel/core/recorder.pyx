@@ -105,6 +105,13 @@ cdef class Recorder(Learner):
                     return label
         return max(best, 0)
 
+    cdef int guess_early(
+        self, const ContextC* context, const uint8_t* costs, int n_templates
+    ) noexcept nogil:
+        if self.guide is not None:
+            return self.guide.guess_early(context, costs, n_templates)
+        return self.guess(context, costs)
+
     cdef StepC step(
         self, const ContextC* context, const uint8_t* costs, float drop
     ) noexcept nogil:

@@ -50,11 +50,13 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Prefixes:
-    """How all prefixes of the templates decide held-out decisions, see find_leads."""
+    """How all prefixes of the templates decide held-out decisions, see find_leads; and
+    where the first checkpoint has to be, if that is not free."""
 
     leads: np.ndarray
     right: np.ndarray
     margin: float
+    n_first: int = 0
 
 
 def learn_prefixes(decisions: Decisions, *, epochs: int = 4) -> Prefixes:
@@ -73,7 +75,7 @@ def learn_prefixes(decisions: Decisions, *, epochs: int = 4) -> Prefixes:
     )
     held_out = decisions.held_out
     leads, right = find_leads(held_out.ids, held_out.costs, columns, values)
-    return Prefixes(leads, right, decisions.margin)
+    return Prefixes(leads, right, decisions.margin, decisions.n_first)
 
 
 def measure(
@@ -115,23 +117,28 @@ def propose(
         templates; it decides the margin.
     """
     n_templates = prefixes.leads.shape[1]
-    if not 1 <= n_stages <= n_templates:
+    least = 2 if prefixes.n_first else 1
+    if not least <= n_stages <= n_templates - max(0, prefixes.n_first - 1):
         raise ValueError(Errors.DS138.format(wanted=n_stages, n_templates=n_templates))
     wanted = prefixes.right[:, -1].mean() - max_loss
     best: Proposal | None = None
     for part in MARGIN_PARTS:
         margin = float(part * prefixes.margin)
-        ends = _cheapest(prefixes.leads >= margin, n_stages, overhead)
+        exits = prefixes.leads >= margin
+        ends = _cheapest(exits, n_stages, overhead, prefixes.n_first)
         found = measure(prefixes, ends, margin, overhead)
         if found.accuracy >= wanted and (best is None or found.cost < best.cost):
             best = found
     if best is None:
         # Only all templates are good enough.
-        best = measure(prefixes, [n_templates], prefixes.margin, overhead)
+        ends = [prefixes.n_first] if prefixes.n_first else []
+        best = measure(prefixes, [*ends, n_templates], np.inf, overhead)
     return best
 
 
-def _cheapest(exits: np.ndarray, n_stages: int, overhead: float) -> list[int]:
+def _cheapest(
+    exits: np.ndarray, n_stages: int, overhead: float, n_first: int
+) -> list[int]:
     """The cheapest checkpoints, by dynamic programming. It takes a decision that could
     be made at one checkpoint for one that could be made at all later ones, too."""
     n_templates = exits.shape[1]
@@ -143,6 +150,8 @@ def _cheapest(exits: np.ndarray, n_stages: int, overhead: float) -> list[int]:
     for _ in range(n_stages):
         step = going_on[:, None] * (places[None, :] - places[:, None] + overhead)
         step[places[:, None] >= places[None, :]] = np.inf
+        if n_first:
+            step[0, places != n_first] = np.inf
         totals = costs[:, None] + step
         came_from.append(totals.argmin(axis=0))
         costs = totals.min(axis=0)

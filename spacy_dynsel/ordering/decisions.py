@@ -46,6 +46,8 @@ class Decisions:
     sizes (list[int]): The number of features of each template.
     nanoseconds (array): What it takes to find the key of each template.
     settings (LearnerSettings): How the weights are to be learned.
+    n_first (int): The number of templates of the first stage, where others read what
+        it says, so that it has to stay what it is; else 0.
     """
 
     templates: list[str]
@@ -54,6 +56,7 @@ class Decisions:
     sizes: list[int]
     nanoseconds: np.ndarray
     settings: LearnerSettings
+    n_first: int = 0
 
     @property
     def n_labels(self) -> int:
@@ -82,12 +85,14 @@ def make_decisions(
     settings: LearnerSettings,
     *,
     nanoseconds: np.ndarray | None = None,
+    n_first: int = 0,
 ) -> Decisions:
     """Number the features of recorded decisions.
 
     train (tuple), held_out (tuple): Keys and costs, see Recorder.get_decisions.
     settings (LearnerSettings): Features that are rarer than its cutoff get no number.
     nanoseconds (array): What it takes to find the key of each template.
+    n_first (int): See Decisions.
     """
     for name, (keys, _) in (("training", train), ("held-out", held_out)):
         if not len(keys):
@@ -115,6 +120,7 @@ def make_decisions(
         sizes,
         np.zeros(len(templates)) if nanoseconds is None else nanoseconds,
         settings,
+        n_first,
     )
 
 
@@ -216,4 +222,5 @@ def record_decisions(
         recorded[1],
         settings,
         nanoseconds=nanoseconds,
+        n_first=templates.checkpoints[0] if engine.needs_first_stage else 0,
     )

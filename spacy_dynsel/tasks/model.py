@@ -149,6 +149,12 @@ class LinearModel(ABC):
             )
         return self._lexicon
 
+    @property
+    def needs_first_stage(self) -> bool:
+        """Whether templates read what the first stage says, so that its templates
+        can't be others."""
+        return False
+
     @abstractmethod
     def predict(
         self, docs: list[Doc], margin: float | list[float], n_threads: int

@@ -15,7 +15,7 @@ from ..core.recorder import Recorder
 from ..core.scorer import MAX_LABELS
 from ..errors import Errors
 from ..settings import LearnerSettings
-from ..templates import Templates
+from ..templates import Template, Templates
 from ._tagging import MISSING, NOT, REACH, TagBatch, TrainingBatch, explain, predict
 from .model import (
     MIN_TOKENS_FOR_CUTOFF,
@@ -178,6 +178,10 @@ class TaggingModel(LinearModel):
                     learner, drop, settings.word_dropout, settings.predicted_history
                 )
 
+    @property
+    def needs_first_stage(self) -> bool:
+        return _looks_ahead(self.templates)
+
     def new_recorders(self) -> dict[str, Recorder]:
         """What writes down decisions, with the learner's guesses as history."""
         return {"templates": self._new_recorder(self._learner)}
@@ -311,16 +315,23 @@ class TaggingModel(LinearModel):
         )
 
 
+def _read_tags(template: Template) -> set[str]:
+    """The places whose tags a template reads."""
+    return {atom.place for atom in template.atoms if atom.column == "tag"}
+
+
+def _looks_ahead(templates: Templates) -> bool:
+    """Whether a template reads the tag of a word to come."""
+    ahead = set(OFFSETS[REACH + 1 :])
+    return any(_read_tags(template) & ahead for template in templates.templates)
+
+
 def _check_look_ahead(templates: Templates) -> None:
     """Tags of words to come are what the first stage says, so that it can read none."""
-    reads = [
-        {atom.place for atom in template.atoms if atom.column == "tag"}
-        for template in templates.templates
-    ]
-    ahead = set(OFFSETS[REACH + 1 :])
-    early = [i for i in range(templates.checkpoints[0]) if reads[i]]
-    if early and any(places & ahead for places in reads):
-        raise ValueError(Errors.DS070.format(template=templates.templates[early[0]]))
+    first = templates.templates[: templates.checkpoints[0]]
+    early = [template for template in first if _read_tags(template)]
+    if early and _looks_ahead(templates):
+        raise ValueError(Errors.DS070.format(template=early[0]))
 
 
 def _restore(

@@ -145,6 +145,7 @@ class ParsingModel:
     """
 
     task = TASK
+    needs_first_stage = False
 
     def __init__(
         self,
