@@ -1,9 +1,9 @@
 """The entity recognizer beside its peers, trained and measured on the same data in one
 run.
 
-    python benchmarks/ner.py --direction rtl --two-passes --resources  # English tweets
-    python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents --two-passes
-    python benchmarks/ner.py --corpus ner_en_wnut17 --skip-spacy
+    python benchmarks/ner.py --direction rtl --two-passes rtl --resources  # tweets
+    python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents --two-passes rtl
+    python benchmarks/ner.py --corpus ner_en_wnut17
 
 The first is also measured on other kinds of English text. F1 is on gold words, with
 sentence starts as the corpus has them, a mean over the seeds; choices are made on the
@@ -285,7 +285,11 @@ def train_variants(
     base = {"nlp.lang": args.lang, f"{model}.direction": args.direction}
     variants: dict[str, tuple[Path, dict[str, Any]]] = {OURS: (args.config, base)}
     if args.two_passes:
-        settings = {**base, f"{model}.two_passes": "true"}
+        settings = {
+            **base,
+            f"{model}.direction": args.two_passes,
+            f"{model}.two_passes": "true",
+        }
         variants["dynsel, two passes"] = (args.config, settings)
     if args.resources:
         settings = {**base, "paths.gazetteers": list_names()}
@@ -310,7 +314,11 @@ def main() -> None:
     parser.add_argument("--lang", default="en")
     parser.add_argument("--direction", default="ltr", choices=["ltr", "rtl"])
     parser.add_argument("--documents", action="store_true", help="documents as Docs")
-    parser.add_argument("--two-passes", action="store_true", help="measure these too")
+    parser.add_argument(
+        "--two-passes",
+        choices=["ltr", "rtl"],
+        help="measure two passes too, the first in this direction",
+    )
     parser.add_argument(
         "--resources", action="store_true", help="measure clusters and lists too"
     )

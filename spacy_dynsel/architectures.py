@@ -61,9 +61,9 @@ def DynamicNER(  # noqa: N802
     seeds (int): How many learners to train at the same time, with different random
         choices; their weights are averaged, so that only training takes longer.
     gazetteers (Gazetteers): Lists of names, see spacy_dynsel.gazetteers.v1.
-    two_passes (bool): Whether a second model, which sees what the first one found,
-        reads each sentence in the opposite direction: more accurate, at twice the
-        time. In training, models that have not seen a doc annotate it for the second.
+    two_passes (bool): Whether a second model, which sees what the first one found and
+        how sure it was, reads each sentence in the opposite direction: more accurate,
+        at twice the time. The direction is that of the first.
     """
     engine = EntityModel(
         templates,

@@ -9,13 +9,15 @@ from spacy.training import Corpus, Example
 from .errors import Errors
 from .pipeline.ner import DynselNER
 
-O_BIASES = tuple(step / 4 for step in range(-12, 9))
+O_BIASES = tuple(float(bias) for bias in range(-6, 3))
+O_BIAS_STEPS = (0.5, 0.25)
 
 
 def tune_o_bias(
     component: DynselNER,
     examples: Iterable[Example],
     biases: Sequence[float] = O_BIASES,
+    steps: Sequence[float] = O_BIAS_STEPS,
 ) -> float:
     """Set the o_bias of an entity recognizer to the one that is best for some examples,
     the nearest to 0 among equals.
@@ -23,22 +25,35 @@ def tune_o_bias(
     component (DynselNER): The component.
     examples (Iterable[Example]): Data that were not used for training. Their predicted
         docs are not changed.
-    biases (Sequence[float]): The values to try.
-    RETURNS (float): The best of them.
+    biases (Sequence[float]): The values to try first.
+    steps (Sequence[float]): How far to go on from the best one so far, to both sides,
+        one after the other.
+    RETURNS (float): The best value that was tried.
     """
     examples = list(examples)
-    scores = {}
-    for bias in biases:
-        component.o_bias = bias
-        copies = [
-            Example(example.predicted.copy(), example.reference) for example in examples
-        ]
-        docs = [example.predicted for example in copies]
-        component.set_annotations(docs, component.predict(docs))
-        scores[bias] = component.scorer(copies)["ents_f"] or 0.0
-    best = max(scores, key=lambda bias: (scores[bias], -abs(bias)))
+    scores: dict[float, float] = {}
+
+    def rank(bias: float) -> tuple[float, float]:
+        if bias not in scores:
+            scores[bias] = _score(component, examples, bias)
+        return scores[bias], -abs(bias)
+
+    best = max(biases, key=rank)
+    for step in steps:
+        best = max((best, best - step, best + step), key=rank)
     component.o_bias = best
     return best
+
+
+def _score(component: DynselNER, examples: list[Example], bias: float) -> float:
+    """The F1 of entities with a bias."""
+    component.o_bias = bias
+    copies = [
+        Example(example.predicted.copy(), example.reference) for example in examples
+    ]
+    docs = [example.predicted for example in copies]
+    component.set_annotations(docs, component.predict(docs))
+    return component.scorer(copies)["ents_f"] or 0.0
 
 
 def make_o_bias_tuner(

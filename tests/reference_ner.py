@@ -53,8 +53,6 @@ class Reading:
         if sentence:
             self._add(sentence)
         self.actions: list[int] = []
-        # The actions of a first pass by step, as read, if there was one.
-        self.first: list[int] = []
         self.lowers = [token.vocab[token.orth].lower for token in self.tokens]
         self.cases = [case_of(token) for token in self.tokens]
 
@@ -127,8 +125,6 @@ class Reading:
             return fold(tag) if tag else 0
         if column == "lists":
             return 0
-        if column == "first":
-            return self.first[target] + 1 if self.first else 0
         if column == "cases":
             others = self.others(target)
             value = 0
@@ -183,8 +179,7 @@ class ReferenceNER:
 
     def atom(self, reading: Reading, step: int, column: str, place: str) -> int:
         dynamic = column in (
-            *("action", "tag", "cases", "lists", "first"),
-            *("seen", "seen_last", "seen_shares"),
+            *("action", "tag", "cases", "lists", "seen", "seen_last", "seen_shares"),
         )
         kind, value = reading.place(step, place)
         if dynamic:
@@ -240,8 +235,18 @@ class ReferenceNER:
         return sorted(actions)
 
     def decide(
-        self, reading: Reading, step: int, valid: list[int], margin: float
-    ) -> tuple[int, int]:
+        self,
+        reading: Reading,
+        step: int,
+        valid: list[int],
+        margin: float,
+        supported: tuple[int, int] = (0, 0),
+    ) -> tuple[int, int, int]:
+        """RETURNS (tuple): The action, the number of templates, and the lead, 0 if no
+        other action was valid.
+
+        supported (tuple): An action, as read, and what is added to its score.
+        """
         scores = np.zeros(1 + 4 * len(self.labels), dtype=int)
         scores[0] = self.bias
         # Types that nothing was learned about are never begun.
@@ -249,6 +254,7 @@ class ReferenceNER:
         for action in range(1, len(scores)):
             if (action + 3) // 4 not in learned:
                 scores[action] = -32767
+        scores[supported[0]] += supported[1]
         for rank, template in enumerate(self.templates.templates, start=1):
             key = self.key(reading, step, template)
             for label, weight in self.weights.get(key, {}).items():
@@ -258,7 +264,8 @@ class ReferenceNER:
                 lead = best - others[0] if others else float("inf")
                 if lead >= np.ceil(margin * float(np.float32(self.scale))):
                     break
-        return max(valid, key=lambda action: (scores[action], -action)), rank
+        action = max(valid, key=lambda action: (scores[action], -action))
+        return action, rank, int(best - others[0]) if others else 0
 
     def predict(
         self,
@@ -266,17 +273,16 @@ class ReferenceNER:
         margin: float,
         *,
         keep: bool = True,
-        first: list[int] | None = None,
-    ) -> tuple[list[int], list[int]]:
-        """RETURNS (tuple): The actions in the order of the text, and the numbers of
-        templates of the decisions."""
+        first: list[tuple[int, int]] | None = None,
+    ) -> tuple[list[int], list[int], list[int]]:
+        """RETURNS (tuple): The actions in the order of the text, the numbers of
+        templates of the decisions, and the leads in the order of the text.
+
+        first (list): For each token the action of a first pass and its support.
+        """
         reading = Reading(doc, backwards=self.backwards)
-        for token in reading.tokens if first else ():
-            action = first[token.i]
-            if self.backwards:
-                action = mirror(action)
-            reading.first.append(action)
         result = [0] * len(doc)
+        leads = [0] * len(doc)
         ranks = []
         open_type = -1
         for step, token in enumerate(reading.tokens):
@@ -286,11 +292,15 @@ class ReferenceNER:
                 open_type = -1
                 continue
             valid = self.valid(reading, step, open_type, keep)
-            action, rank = self.decide(reading, step, valid, margin)
+            supported = (0, 0) if first is None else first[token.i]
+            if self.backwards:
+                supported = (mirror(supported[0]), supported[1])
+            action, rank, lead = self.decide(reading, step, valid, margin, supported)
+            leads[token.i] = lead
             reading.actions.append(action)
             ranks.append(rank)
             open_type = -1
             if action and (action - 1) % 4 < 2:
                 open_type = (action - 1) // 4
             result[token.i] = mirror(action) if self.backwards else action
-        return result, ranks
+        return result, ranks, leads

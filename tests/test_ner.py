@@ -14,6 +14,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_dynsel.pipeline.ner import DynselNER
+from spacy_dynsel.tasks.bilou import EntityBatch
 from spacy_dynsel.tuning import tune_o_bias
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -409,8 +410,7 @@ def test_score(nlp, ner):
     scores = nlp.evaluate(make_examples(nlp))
     assert scores["ents_f"] == 1.0
     assert set(scores["ents_per_type"]) == {"LOC", "PERSON"}
-    engine = ner.engine._second or ner.engine
-    first, last = engine.templates.checkpoints
+    first, last = ner.engine.templates.checkpoints
     assert first <= scores["dynsel_templates"] <= last
     unknown = [Example(nlp.make_doc("a b"), nlp.make_doc("a b"))]
     assert nlp.evaluate(unknown)["ents_f"] is None
@@ -455,43 +455,25 @@ def test_another_config(nlp, ner, direction, two_passes):
 
 def test_a_second_pass_sees_the_first(nlp):
     ner = train_ner(nlp, make_examples(nlp), model={"two_passes": True})
-    second = ner.engine._second
-    assert second.direction == "rtl"
-    assert second.labels == ner.engine.labels
-    # Models that have not seen a part of the data annotate it for the second pass.
-    assert len(ner.engine._folds) > 1
-    doc = nlp.make_doc("I like London and Berlin.")
-    explained = ner.explain(doc)
-    assert "first" in explained[2].contributions
-    found = np.array([0, 0, 4, 0, 4, 0], dtype="uint16")
-    nothing = np.zeros(len(doc), dtype="uint16")
-    with_help, without = (
-        second.explain(doc, float("inf"), keep_entities=False, first=first)
-        for first in (found, nothing)
-    )
-    assert with_help[2].contributions != without[2].contributions
-
-
-def test_folds_have_not_seen_what_they_annotate(nlp):
-    """Docs that initialization has seen are annotated by finished models, others teach
-    the models of all folds but their own."""
-    ner = nlp.add_pipe("dynsel_ner", config={"model": {"two_passes": True}})
-    names = [f"Mr. Name{i} sleeps" for i in range(20)]
-    data = [(text, [(4, len(text) - 7, "PER")]) for text in names]
-    nlp.initialize(lambda: make_examples(nlp, data))
     engine = ner.engine
-    weights = [learner.get_weights()[2] for learner in engine._folds]
-    assert all(len(values) for values in weights)
-    nlp.update(make_examples(nlp, data))
-    for learner, values in zip(engine._folds, weights, strict=True):
-        np.testing.assert_array_equal(learner.get_weights()[2], values)
-    new = make_examples(nlp, [("Fido barks", [(0, 4, "PER")])])
-    nlp.update(new)
-    changed = [
-        not np.array_equal(learner.get_weights()[2], values)
-        for learner, values in zip(engine._folds, weights, strict=True)
-    ]
-    assert changed.count(False) == 1
+    assert engine._second.direction == "rtl"
+    assert engine._second.labels == engine.labels
+    doc = nlp.make_doc("I like London and Berlin.")
+    for why in ner.explain(doc):
+        label, runner_up = why.contributions["first pass"]
+        assert label > 0
+        assert runner_up == 0
+    # If it is sure enough, the second follows it.
+    doc = nlp.make_doc("I like tea .")
+    for support, expected in ((0, [0, 0, 0, 0]), (10_000, [0, 0, 4, 0])):
+        first = EntityBatch(
+            np.array([0, 0, 4, 0], dtype="uint16"),
+            np.array([4]),
+            np.zeros(2),
+            np.full(4, support, dtype="int16"),
+        )
+        batch = engine._second._predict_once([doc], 4.0, 1, False, first)
+        assert batch.actions.tolist() == expected
 
 
 def predict_ents(nlp):
@@ -597,6 +579,21 @@ def test_tuning_o_bias(nlp, ner):
     assert not any(example.predicted.ents for example in examples)
 
 
+@pytest.mark.parametrize("best", [-6.75, -4.25, -0.5, 1.75])
+def test_tuning_goes_from_coarse_to_fine(nlp, best):
+    ner = train_ner(nlp, make_examples(nlp), n_updates=1)
+    tried = []
+
+    def score(examples):
+        tried.append(ner.o_bias)
+        return {"ents_f": 1 / (1 + abs(ner.o_bias - best))}
+
+    ner.scorer = score
+    assert tune_o_bias(ner, make_examples(nlp)) == best
+    assert ner.o_bias == best
+    assert len(tried) == len(set(tried))
+
+
 def test_explanations(nlp, ner, direction):
     ner.o_bias = 0.125
     for margin in (0.0, 4.0, float("inf")):
@@ -627,8 +624,7 @@ def test_margin_is_monotone(nlp, ner):
         ner.margin = margin
         used.append(ner.statistics(docs)["templates"])
     assert used == sorted(used)
-    engine = ner.engine._second or ner.engine
-    first, last = engine.templates.checkpoints
+    first, last = ner.engine.templates.checkpoints
     assert used[0] == first
     # Where only one action is valid, no more templates are needed.
     assert last - 1 <= used[-1] <= last

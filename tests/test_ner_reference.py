@@ -10,7 +10,12 @@ from spacy.tokens import Doc, Span
 from models import make_file, templates_strategy
 from reference_ner import KEEP, Reading, ReferenceNER
 from spacy_dynsel.settings import LearnerSettings
-from spacy_dynsel.tasks.bilou import PLACES, EntityModel
+from spacy_dynsel.tasks.bilou import (
+    MAX_TRUSTED_LEAD,
+    PLACES,
+    TRUST,
+    EntityModel,
+)
 from spacy_dynsel.templates import Templates, default_templates, parse_templates
 
 NLP = spacy.blank("en")
@@ -127,24 +132,12 @@ def check(
         expected = [reference.predict(doc, margin, keep=keep) for doc in docs]
         batch = model.predict(docs, margin, n_threads=2, keep_entities=keep)
         assert [actions.tolist() for actions in batch] == [e[0] for e in expected]
-        ranks = [rank for _, ranks in expected for rank in ranks]
+        ranks = [rank for _, ranks, _ in expected for rank in ranks]
         counts = [ranks.count(end) for end in templates.checkpoints]
         assert batch.stage_counts.tolist() == counts
-    # As a second pass, after a first one that found anything.
-    rng = np.random.default_rng(seed)
-    first = rng.integers(0, 1 + 4 * n_labels, sum(map(len, docs))).astype("uint16")
-    ends = np.cumsum([len(doc) for doc in docs])
-    expected = [
-        reference.predict(
-            doc, margin, keep=False, first=first[end - len(doc) : end].tolist()
-        )[0]
-        for doc, end in zip(docs, ends, strict=True)
-    ]
-    batch = model.predict(docs, margin, 2, keep_entities=False, first=first)
-    assert [actions.tolist() for actions in batch] == expected
     names = ["O", *(f"{kind}-{label}" for label in model.labels for kind in "BILU")]
     for doc in docs:
-        actions, _ = reference.predict(doc, margin)
+        actions, _, _ = reference.predict(doc, margin)
         explained = model.explain(doc, margin, keep_entities=True)
         for action, why in zip(actions, explained, strict=True):
             if action == KEEP:
@@ -173,6 +166,43 @@ def test_equals_reference(templates, docs, direction, seed, margin, cache_size, 
         cache_size=cache_size,
         bias=bias,
     )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    templates_strategy(PLACES, 3, 10),
+    st.lists(docs_strategy(), min_size=1, max_size=3),
+    st.sampled_from(["ltr", "rtl"]),
+    st.integers(0, 1000),
+    st.sampled_from([0.0, 2.0, float("inf")]),
+    st.booleans(),
+)
+def test_two_passes_equal_reference(templates, docs, direction, seed, margin, keep):
+    """The second pass adds to what the first one has chosen."""
+    directions = [direction, "ltr" if direction == "rtl" else "rtl"]
+    files = [
+        random_model(templates, docs, directions[i], 3, seed + i) for i in range(2)
+    ]
+    model, second = (
+        load(templates, data, way) for data, way in zip(files, directions, strict=True)
+    )
+    model._second = second
+    references = [ReferenceNER(data) for data in files]
+    trust = TRUST * second.scorer.scale
+    batch = model.predict(docs, margin, n_threads=2, keep_entities=keep)
+    for doc, found in zip(docs, batch, strict=True):
+        actions, _, leads = references[0].predict(doc, margin, keep=keep)
+        support = [
+            int(min(lead * (trust / model.scorer.scale), trust * MAX_TRUSTED_LEAD))
+            for lead in leads
+        ]
+        first = list(zip(actions, support, strict=True))
+        expected = references[1].predict(doc, margin, keep=keep, first=first)[0]
+        assert found.tolist() == expected
+        explained = model.explain(doc, margin, keep_entities=keep)
+        names = ["O", *(f"{kind}-{label}" for label in LABELS for kind in "BILU")]
+        for action, why in zip(expected, explained, strict=True):
+            assert action == KEEP or why.label == names[action]
 
 
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])

@@ -19,9 +19,14 @@ class EntityBatch:
     actions: np.ndarray
     ends: np.ndarray
     stage_counts: np.ndarray
+    support: np.ndarray | None
 
     def __init__(
-        self, actions: np.ndarray, ends: np.ndarray, stage_counts: np.ndarray
+        self,
+        actions: np.ndarray,
+        ends: np.ndarray,
+        stage_counts: np.ndarray,
+        support: np.ndarray | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, i: int) -> np.ndarray: ...
@@ -49,7 +54,6 @@ class Readings:
         task: Task,
         lexicon: Lexicon,
         reader: LexemeReader,
-        first: np.ndarray | None = None,
     ) -> None: ...
 
 class TrainingBatch(Readings):
@@ -62,7 +66,6 @@ class TrainingBatch(Readings):
         reader: LexemeReader,
         gold: np.ndarray,
         negatives: np.ndarray,
-        first: np.ndarray | None = None,
     ) -> None: ...
     def count(self, learner: Learner) -> None: ...
     def update(
@@ -74,8 +77,8 @@ class Guessing(Readings):
 
 class Explaining(Readings):
     def explain(
-        self, scorer: Scorer, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+        self, scorer: Scorer, actions: np.ndarray, first: EntityBatch | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
 
 def predict(
     docs: list[Doc],
@@ -85,5 +88,7 @@ def predict(
     scorer: Scorer,
     margins: list[int],
     n_threads: int,
-    first: np.ndarray | None = None,
+    first: EntityBatch | None = None,
+    support_for_lead: float = 0.0,
+    max_support: int = 0,
 ) -> EntityBatch: ...

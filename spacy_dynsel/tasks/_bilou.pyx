@@ -70,7 +70,6 @@ cdef enum:
     SEEN_LAST
     SEEN_SHARES
     CASES
-    FIRST
     LISTS
     # Here start the columns of the single lists.
     N_COLUMNS
@@ -86,7 +85,7 @@ cdef enum:
     IS_FIXED = 32
 
 REACH = REACH_C
-COLUMNS = ["action", "tag", "seen", "seen_last", "seen_shares", "cases", "first", "lists"]
+COLUMNS = ["action", "tag", "seen", "seen_last", "seen_shares", "cases", "lists"]
 NAMED_PLACES = ["before-1", "before+1", "after-1", "after+1"]
 N_CASE_SETS = 17
 MISSING = -1
@@ -132,7 +131,6 @@ cdef cppclass Scratch:
     vector[int] positions             # by step
     vector[int] token_of              # by step
     vector[int] position_of           # by token
-    const uint16_t* first             # by token: the actions of a first pass, or NULL
     vector[uint8_t] codes             # by token, [n_lists] each
     vector[uint8_t] flags             # by step
     vector[int] actions               # by step; before its decision, that of fixed ones
@@ -157,14 +155,17 @@ class EntityBatch:
         their annotation.
     ends (array): The number of tokens up to the end of each doc.
     stage_counts (array): How many decisions were made at each stage.
+    support (array): What a second pass adds to the score of each of the actions, or
+        None.
     """
 
-    __slots__ = ("actions", "ends", "stage_counts")
+    __slots__ = ("actions", "ends", "stage_counts", "support")
 
-    def __init__(self, actions, ends, stage_counts):
+    def __init__(self, actions, ends, stage_counts, support=None):
         self.actions = actions
         self.ends = ends
         self.stage_counts = stage_counts
+        self.support = support
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -269,7 +270,7 @@ cdef void arrange(
     """Bring the tokens of a doc into reading order."""
     cdef int n = <int>s.tokens.size()
     cdef int n_sentences = 0
-    cdef int start, end, i, j, step, position, token, action
+    cdef int start, end, i, j, step, position, token
     cdef bint closed
     for i in range(n):
         if i == 0 or s.tokens[i].starts:
@@ -319,13 +320,6 @@ cdef void arrange(
                 if task.backwards:
                     s.actions[step] = mirror(s.actions[step])
             s.dynamic[position * task.n_dynamic + TAG] = s.tokens[token].tag
-            if s.first != NULL:
-                action = s.actions[step]
-                if s.first[token] != KEEP_C:
-                    action = s.first[token]
-                    if task.backwards:
-                        action = mirror(action)
-                s.dynamic[position * task.n_dynamic + FIRST] = action + 1
             position += 1
             step += 1
         for j in range(REACH_C):
@@ -603,6 +597,26 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
                 row[action] = VALID
 
 
+cdef inline int find_lead(
+    const score_t* scores, const score_t* limits, int width, int label
+) noexcept nogil:
+    """By how much a label leads over the best other valid one; 0 if there is none."""
+    cdef int i
+    cdef int best = NOT_VALID
+    for i in range(width):
+        if i != label and limits[i] == VALID and scores[i] > best:
+            best = scores[i]
+    return 0 if best == NOT_VALID else scores[label] - best
+
+
+cdef inline void add_support(
+    const TaskC* task, uint16_t action, score_t support, score_t* scores
+) noexcept nogil:
+    """Add to the score of the action that a first pass has chosen."""
+    if action != KEEP_C:
+        scores[mirror(action) if task.backwards else action] += support
+
+
 cdef DecisionC decide_step(
     const TaskC* task,
     Scratch* s,
@@ -612,22 +626,29 @@ cdef DecisionC decide_step(
     const ContextC* context,
     const int* margins,
     score_t* scores,
+    int* lead,
 ) noexcept nogil:
-    """Make the decision of a step, the scores being what sum_fused gave for it."""
+    """Make the decision of a step, the scores being what sum_fused gave for it.
+
+    lead: Where to write its lead, or NULL.
+    """
     cdef uint8_t flags = s.flags[step]
     cdef score_t* limits
     cdef DecisionC decision
     if open_type == NONE:
         limits = s.closed_limits.data() + (flags & 3) * scorer.width
-        return decide(scorer, context, limits, margins, scores)
-    limits = s.open_limits.data()
-    if not flags & IS_LAST:
-        limits[1 + 4 * open_type + IN] = VALID
-    if can_end(task, flags):
-        limits[1 + 4 * open_type + LAST] = VALID
+    else:
+        limits = s.open_limits.data()
+        if not flags & IS_LAST:
+            limits[1 + 4 * open_type + IN] = VALID
+        if can_end(task, flags):
+            limits[1 + 4 * open_type + LAST] = VALID
     decision = decide(scorer, context, limits, margins, scores)
-    limits[1 + 4 * open_type + IN] = NOT_VALID
-    limits[1 + 4 * open_type + LAST] = NOT_VALID
+    if lead != NULL:
+        lead[0] = find_lead(scores, limits, scorer.width, decision.label)
+    if open_type != NONE:
+        limits[1 + 4 * open_type + IN] = NOT_VALID
+        limits[1 + 4 * open_type + LAST] = NOT_VALID
     return decision
 
 
@@ -644,8 +665,14 @@ cdef struct JobC:
     LexemeRecC* after_end
     LexemeRecC* absent
     const int* margins
-    const uint16_t* first    # the actions of a first pass, or NULL
+    # What a first pass found, or NULL.
+    const uint16_t* first
+    const score_t* support
     uint16_t* actions
+    # What a second pass adds to the actions, or NULL, for a lead of 1 and at most.
+    score_t* support_out
+    double support_for_lead
+    int max_support
     int n_threads
     uint64_t* stage_counts   # [n_threads][n_stages]
 
@@ -667,14 +694,21 @@ def predict(
     list margins,
     int n_threads,
     first=None,
+    double support_for_lead=0,
+    int max_support=0,
 ) -> EntityBatch:
     """Predict the actions of docs.
 
     margins (list[int]): See Scorer.margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
-    first (array): The actions of a first pass, for a second one.
+    first (EntityBatch): What a first pass found, with its support.
+    support_for_lead (float): By how much a second pass supports an action that leads by
+        1, or 0 if there is none.
+    max_support (int): The most that it adds.
     """
     cdef const uint16_t[::1] first_view
+    cdef const score_t[::1] support_view
+    cdef score_t[::1] support_out_view
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
     cdef vector[int] c_margins = margins
@@ -686,6 +720,7 @@ def predict(
     cdef uint64_t[:, ::1] count_view
     n_tokens = read_docs(docs, sequences)
     actions = np.empty(n_tokens, dtype="uint16")
+    support = np.zeros(n_tokens, dtype="int16") if support_for_lead else None
     tasks.push_back(0)
     for i in range(<int>sequences.size()):
         size += sequences[i].length
@@ -716,16 +751,25 @@ def predict(
         job.margins = c_margins.data()
         job.actions = &action_view[0]
         job.first = NULL
+        job.support = NULL
         if first is not None:
-            first_view = first
+            first_view = first.actions
+            support_view = first.support
             job.first = &first_view[0]
+            job.support = &support_view[0]
+        job.support_out = NULL
+        if support is not None:
+            support_out_view = support
+            job.support_out = &support_out_view[0]
+        job.support_for_lead = support_for_lead
+        job.max_support = max_support
         job.stage_counts = &count_view[0, 0]
         with nogil:
             run_workers(job.n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
     ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
-    return EntityBatch(actions, ends, counts.sum(axis=0))
+    return EntityBatch(actions, ends, counts.sum(axis=0), support)
 
 
 cdef void work(void* data, int worker) noexcept nogil:
@@ -757,7 +801,11 @@ cdef bint read_doc(
     cdef DecisionC decision
     cdef PyObject* arena = NULL
     cdef int n = doc.length
-    cdef int i, step, open_type = NONE
+    cdef score_t* scores
+    cdef int i, step, token, lead, open_type = NONE
+    cdef int* wanted_lead = NULL
+    if job.support_out != NULL:
+        wanted_lead = &lead
     s.tokens.resize(n)
     s.token_records.resize(n)
     if not find_records(
@@ -767,9 +815,6 @@ cdef bint read_doc(
         if arena == NULL:
             return False
     read_tokens(doc, s.tokens.data())
-    s.first = NULL
-    if job.first != NULL:
-        s.first = job.first + doc.offset
     arrange(job.task, s, job.before_start, job.after_end)
     if job.task.remembers:
         gather_words(job.task, s)
@@ -795,17 +840,28 @@ cdef bint read_doc(
             open_type = NONE
             continue
         look(job.task, s, step, job.absent, places, &context)
+        token = s.token_of[step]
+        scores = s.scores.data() + <size_t>(step % AHEAD_TOKENS) * job.scorer.width
+        if job.first != NULL:
+            add_support(
+                job.task, job.first[doc.offset + token],
+                job.support[doc.offset + token], scores,
+            )
         decision = decide_step(
-            job.task, s, step, open_type, job.scorer, &context, job.margins,
-            s.scores.data() + <size_t>(step % AHEAD_TOKENS) * job.scorer.width,
+            job.task, s, step, open_type, job.scorer, &context, job.margins, scores,
+            wanted_lead,
         )
+        if job.support_out != NULL:
+            job.support_out[doc.offset + token] = <score_t>min(
+                job.max_support, <int64_t>(lead * job.support_for_lead)
+            )
         counts[decision.stage] += 1
         act(job.task, s, step, decision.label)
         open_type = open_after(decision.label)
         if job.task.backwards:
-            actions[s.token_of[step]] = <uint16_t>mirror(decision.label)
+            actions[token] = <uint16_t>mirror(decision.label)
         else:
-            actions[s.token_of[step]] = <uint16_t>decision.label
+            actions[token] = <uint16_t>decision.label
     if arena != NULL:
         free_reference(arena)
     return True
@@ -835,15 +891,12 @@ cdef class Readings:
     docs (list[Doc]): The docs.
     starts (array): For each token of all docs whether a sentence starts there; None
         for what the docs themselves say.
-    first (array): The actions of a first pass, for a second one.
     """
     cdef list docs
     cdef vector[SequenceC] sequences
     cdef vector[LexemeRecC*] records
     cdef const uint8_t[::1] starts
     cdef bint has_starts
-    cdef const uint16_t[::1] first
-    cdef bint has_first
     cdef Arena arena
     cdef Task task
     cdef Lexicon lexicon
@@ -856,7 +909,6 @@ cdef class Readings:
         Task task,
         Lexicon lexicon,
         LexemeReader reader,
-        first=None,
     ):
         cdef int i
         self.docs = docs
@@ -866,9 +918,6 @@ cdef class Readings:
         self.has_starts = starts is not None
         if self.has_starts:
             self.starts = starts
-        self.has_first = first is not None
-        if self.has_first:
-            self.first = first
         self.n_tokens = read_docs(docs, self.sequences)
         self.records.resize(self.n_tokens)
         for i in range(<int>self.sequences.size()):
@@ -893,9 +942,6 @@ cdef class Readings:
             s.token_records[j] = self.records[doc.offset + j]
             if self.has_starts:
                 s.tokens[j].starts = self.starts[doc.offset + j]
-        s.first = NULL
-        if self.has_first and doc.length:
-            s.first = &self.first[doc.offset]
         arrange(&self.task.c, s, self.lexicon.before_start, self.lexicon.after_end)
         if self.task.c.remembers:
             gather_words(&self.task.c, s)
@@ -923,9 +969,8 @@ cdef class TrainingBatch(Readings):
         LexemeReader reader,
         const int32_t[::1] gold not None,
         const int64_t[:, ::1] negatives not None,
-        first=None,
     ):
-        Readings.__init__(self, docs, starts, task, lexicon, reader, first)
+        Readings.__init__(self, docs, starts, task, lexicon, reader)
         self.gold = gold
         self.negatives = negatives
 
@@ -1138,13 +1183,17 @@ cdef class Guessing(Readings):
 cdef class Explaining(Readings):
     """Says what each template contributes."""
 
-    def explain(self, Scorer scorer not None, const uint16_t[::1] actions not None):
+    def explain(
+        self, Scorer scorer not None, const uint16_t[::1] actions not None, first=None
+    ):
         """What each template adds to the score of each action, given the actions that
         were predicted for the tokens before.
 
         actions (array): The predicted actions, or KEEP.
+        first (EntityBatch): What a first pass found, with its support.
         RETURNS (tuple): Integer scores, of shape (tokens, templates, actions); whether
-            each action was valid; the actions as read.
+            each action was valid; the actions as read; and what the first pass adds,
+            of shape (tokens, actions).
         """
         cdef Scratch* s = new Scratch()
         cdef LexemeRecC* places[N_PLACES]
@@ -1158,6 +1207,13 @@ cdef class Explaining(Readings):
         )
         valid = np.zeros((self.n_tokens, n_actions), dtype="uint8")
         read = np.zeros(self.n_tokens, dtype="int32")
+        given = np.zeros((self.n_tokens, scorer.c.width), dtype="int16")
+        cdef score_t[:, ::1] given_view = given
+        cdef const uint16_t[::1] first_view
+        cdef const score_t[::1] support_view
+        if first is not None:
+            first_view = first.actions
+            support_view = first.support
         cdef score_t[:, :, ::1] part_view = parts
         cdef uint8_t[:, ::1] valid_view = valid
         cdef int32_t[::1] read_view = read
@@ -1185,6 +1241,11 @@ cdef class Explaining(Readings):
                         get_key(&scorer.c.program.templates[t], &context),
                         &part_view[token, t, 0],
                     )
+                if first is not None:
+                    add_support(
+                        task, first_view[token], support_view[token],
+                        &given_view[token, 0],
+                    )
                 action = actions[token]
                 if task.backwards:
                     action = mirror(action)
@@ -1192,4 +1253,6 @@ cdef class Explaining(Readings):
                 act(task, s, step, action)
                 open_type = open_after(action)
         del s
-        return parts[:, :, :n_actions], valid.astype(bool), read
+        return (
+            parts[:, :, :n_actions], valid.astype(bool), read, given[:, :n_actions]
+        )

@@ -2,7 +2,6 @@
 spaCy's contract."""
 
 import math
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -75,7 +74,6 @@ PLACES: dict[str, Sequence[str]] = {
     "seen_last": OFFSETS[: REACH + 2],
     "seen_shares": OFFSETS[: REACH + 2],
     "cases": OFFSETS,
-    "first": OFFSETS,
     "lists": OFFSETS,
 }
 ROUND = 64
@@ -86,25 +84,10 @@ MAX_SCORE = (1 << 15) - 1
 MAX_TYPES = (MAX_LABELS - 1) // 4
 # The score of beginning an entity of a type that nothing was learned about.
 NEVER = -32767
-# How many models without a part of the data annotate that part for a second pass, and
-# how they learn: like a first pass by the shipped configs.
-N_FOLDS = 5
-FOLD_EPOCHS = 6
-FOLD_DROPOUT = 0.1
-# What a second pass looks at, in its first stage and at its end.
-FIRST_TEMPLATES = [
-    "first[-2]",
-    "first[+2]",
-    "first[-1] first first[+1]",
-    "first[-1] first",
-    "first first[+1]",
-    "first",
-    "first[-1]",
-    "first[+1]",
-    "first action[-1]",
-    "first case",
-]
-LATE_FIRST_TEMPLATES = ["first lower", "first[+1] lower", "first[-1] lower"]
+# How much a second pass trusts the first: what is added to the score of an action for
+# each unit of its lead there, and the largest lead that counts.
+TRUST = 0.75
+MAX_TRUSTED_LEAD = 8.0
 
 
 class GoldEntities(NamedTuple):
@@ -152,16 +135,6 @@ def action_names(labels: Sequence[str]) -> list[str]:
     return ["O", *(f"{kind}-{label}" for label in labels for kind in "BILU")]
 
 
-def add_first_templates(templates: Templates) -> Templates:
-    """Add templates that look at the actions of a first pass."""
-    lines = templates.to_lines()
-    first = lines.index(CHECKPOINT) if CHECKPOINT in lines else len(lines)
-    return parse_templates(
-        [*lines[:first], *FIRST_TEMPLATES, *lines[first:], *LATE_FIRST_TEMPLATES],
-        source=templates.source,
-    )
-
-
 def add_list_templates(templates: Templates, lists: list[str]) -> Templates:
     """Add templates that look at gazetteers to the first stage of a list."""
     if not lists:
@@ -190,9 +163,8 @@ class EntityModel(LinearModel):
     gazetteers (Gazetteers): Lists of names. For each list, templates are added that
         look at it.
     two_passes (bool): Whether a second model reads each sentence in the opposite
-        direction and sees what the first one found. It learns from docs that are
-        annotated by models which have not seen them.
-    is_second (bool): Whether this is such a second model.
+        direction and sees what the first one found: to the score of each action that
+        the first has chosen it adds a share of its lead there.
     """
 
     task = TASK
@@ -207,7 +179,6 @@ class EntityModel(LinearModel):
         seeds: int,
         gazetteers: Gazetteers | None = None,
         two_passes: bool = False,
-        is_second: bool = False,
     ) -> None:
         if direction not in DIRECTIONS:
             raise ValueError(
@@ -223,9 +194,8 @@ class EntityModel(LinearModel):
             )
         names = [] if gazetteers is None else gazetteers.names
         lists = [f"list_{name}" for name in names]
-        used = add_first_templates(templates) if is_second else templates
         super().__init__(
-            add_list_templates(used, lists),
+            add_list_templates(templates, lists),
             settings,
             places={**PLACES, **{column: OFFSETS for column in lists}},
             dynamic=[*COLUMNS, *lists],
@@ -234,8 +204,6 @@ class EntityModel(LinearModel):
         )
         self.gazetteers = gazetteers if lists else None
         self._own_templates = templates
-        self._folds: list[Learner] = []
-        self._known = np.zeros(0, dtype="uint32")
         self._list_arrays: dict[str, np.ndarray] = {}
         self._gazetteer: Gazetteer | None = None
         self.direction = direction
@@ -307,7 +275,7 @@ class EntityModel(LinearModel):
                 vocab,
                 get_examples,
                 lang=lang,
-                count_features=False,
+                count_features=count_features,
                 tokenizer=tokenizer,
             )
         n_tokens = sum(len(gold.doc) for gold in get_examples())
@@ -315,8 +283,6 @@ class EntityModel(LinearModel):
             self._new_learner(self.settings.for_small_data())
         else:
             self._new_learner(self.settings)
-        if self._second is not None:
-            self._train_folds(list(get_examples()))
         if count_features and self._used_settings.cutoff > 1:
             for batch in minibatch(get_examples(), ROUND):
                 training = self._training_batch(batch, None)
@@ -333,7 +299,7 @@ class EntityModel(LinearModel):
         self.labels = labels
         if self._second is not None:
             self._second.add_label(label)
-        for learner in (*self._learners, *self._folds):
+        for learner in self._learners:
             learner.resize(self.n_outputs)
         if scorer is not None:
             # The form of the slots depends on the number of labels.
@@ -344,81 +310,18 @@ class EntityModel(LinearModel):
 
     def update(self, batch: list[GoldEntities], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
-        return sum(
-            self._learn(batch, starts, drop) for starts in self._training_starts(batch)
-        )
-
-    def _learn(
-        self,
-        batch: list[GoldEntities],
-        starts: np.ndarray | None,
-        drop: float,
-        first: np.ndarray | None = None,
-    ) -> float:
-        """Learn from one copy of some docs. RETURNS (float): The loss.
-
-        starts (array): Where sentences start, if the docs do not say it.
-        first (array): The actions of a first pass.
-        """
         if not self._learners:
             self._resume()
-        training = self._training_batch(batch, starts, first)
         history = self.settings.predicted_history
         loss = 0.0
-        for learner in self._learners:
-            loss += training.update(learner, drop, history) / len(self._learners)
+        for starts in self._training_starts(batch):
+            training = self._training_batch(batch, starts)
+            for learner in self._learners:
+                loss += training.update(learner, drop, history) / len(self._learners)
         self._scorer = None
         if self._second is not None:
-            first = self._annotate_unseen(batch, starts, drop)
-            loss += self._second._learn(batch, starts, drop, first)
+            loss += self._second.update(batch, drop=drop)
         return float(loss)
-
-    def _train_folds(self, examples: list[GoldEntities]) -> None:
-        """Train the models that annotate docs for a second pass. They are finished
-        before it starts to learn, so that what it sees is as good as it will be in the
-        end."""
-        rng = np.random.default_rng(self._used_settings.seed)
-        for _ in range(FOLD_EPOCHS):
-            order = rng.permutation(len(examples)).tolist()
-            for batch in minibatch((examples[i] for i in order), ROUND):
-                for starts in self._training_starts(batch):
-                    self._teach_folds(batch, starts, FOLD_DROPOUT)
-        self._known = np.unique(_get_numbers(examples))
-
-    def _teach_folds(
-        self, batch: list[GoldEntities], starts: np.ndarray | None, drop: float
-    ) -> None:
-        """Let each fold's model learn from all docs that are not in its fold."""
-        folds = _get_numbers(batch) % N_FOLDS
-        for fold, learner in enumerate(self._folds):
-            part, own, _ = _select(batch, starts, folds != fold)
-            if part:
-                self._training_batch(part, own).update(
-                    learner, drop, self.settings.predicted_history
-                )
-
-    def _annotate_unseen(
-        self, batch: list[GoldEntities], starts: np.ndarray | None, drop: float
-    ) -> np.ndarray:
-        """What a first pass finds that has not seen the docs. After loading there is
-        none; then the model itself has to do."""
-        numbers = _get_numbers(batch)
-        new, own, _ = _select(batch, starts, ~np.isin(numbers, self._known))
-        if new:
-            self._teach_folds(new, own, drop)
-        actions = np.zeros(sum(len(gold.doc) for gold in batch), dtype="uint16")
-        learners = self._folds or self._learners[:1]
-        for fold, learner in enumerate(learners):
-            part, own, inside = _select(batch, starts, numbers % len(learners) == fold)
-            if part:
-                actions[inside] = Guessing(
-                    [gold.doc for gold in part],
-                    own,
-                    self._make_task(keep_entities=False),
-                    self._training_lexicon,
-                    self._reader,
-                ).guess(learner)
-        return actions
 
     def predict(
         self,
@@ -427,23 +330,18 @@ class EntityModel(LinearModel):
         n_threads: int,
         *,
         keep_entities: bool = True,
-        first: np.ndarray | None = None,
     ) -> EntityBatch:
         """Predict the actions of docs.
 
         keep_entities (bool): Whether entities that are set stay as they are, and
             blocked tokens blocked.
-        first (array): The actions of a first pass.
         RETURNS (EntityBatch): The actions. With two passes, the stages are counted in
             the second.
         """
-        batch = self._predict_once(docs, margin, n_threads, keep_entities, first)
+        first = self._predict_once(docs, margin, n_threads, keep_entities)
         if self._second is None:
-            return batch
-        self._second.max_lexemes = self.max_lexemes
-        return self._second._predict_once(
-            docs, margin, n_threads, keep_entities, batch.actions
-        )
+            return first
+        return self._second._predict_once(docs, margin, n_threads, keep_entities, first)
 
     def _predict_once(
         self,
@@ -451,10 +349,16 @@ class EntityModel(LinearModel):
         margin: float | list[float],
         n_threads: int,
         keep_entities: bool,
-        first: np.ndarray | None,
+        first: EntityBatch | None = None,
     ) -> EntityBatch:
         """Predict the actions of docs by this pass alone."""
         scorer = self.scorer
+        support_for_lead, max_support = 0.0, 0
+        if self._second is not None:
+            self._second.max_lexemes = self.max_lexemes
+            scale = TRUST * self._second.scorer.scale
+            support_for_lead = scale / scorer.scale
+            max_support = int(min(scale * MAX_TRUSTED_LEAD, self._second._room))
         return predict(
             docs,
             self._make_task(keep_entities=keep_entities),
@@ -464,24 +368,22 @@ class EntityModel(LinearModel):
             scorer.margins(margin),
             n_threads,
             first,
+            support_for_lead,
+            max_support,
         )
 
-    def predict_in_training(
-        self, docs: list[Doc], first: np.ndarray | None = None
-    ) -> EntityBatch:
+    def predict_in_training(self, docs: list[Doc]) -> EntityBatch:
+        """See LinearModel. With two passes, the first has to do."""
         if not self._learners:
-            return self.predict(docs, math.inf, 1, first=first)
+            return self.predict(docs, math.inf, 1)
         guessing = Guessing(
             docs,
             None,
             self._make_task(keep_entities=True),
             self._training_lexicon,
             self._reader,
-            first,
         )
         actions = guessing.guess(self._learners[0])
-        if self._second is not None:
-            return self._second.predict_in_training(docs, actions)
         ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
         return EntityBatch(actions, ends, np.zeros(self.n_stages, dtype="uint64"))
 
@@ -490,34 +392,27 @@ class EntityModel(LinearModel):
     ) -> np.ndarray:
         return self.predict(docs, margin, n_threads, keep_entities=False).stage_counts
 
-    def mean_templates(self, stage_counts: np.ndarray) -> float:
-        if self._second is not None:
-            return self._second.mean_templates(stage_counts)
-        return super().mean_templates(stage_counts)
-
     def explain(
         self,
         doc: Doc,
         margin: float | list[float],
         *,
         keep_entities: bool,
-        first: np.ndarray | None = None,
+        first: EntityBatch | None = None,
     ) -> Explanations:
         """Say for each token how its action was found, and for each entity how sure
         it is; with two passes, by the second."""
         if self._second is not None:
-            batch = self._predict_once([doc], margin, 1, keep_entities, None)
-            self._second.max_lexemes = self.max_lexemes
+            found = self._predict_once([doc], margin, 1, keep_entities)
             return self._second.explain(
-                doc, margin, keep_entities=keep_entities, first=batch.actions
+                doc, margin, keep_entities=keep_entities, first=found
             )
         scorer = self.scorer
         lexicon = self.lexicon
-        batch = self.predict([doc], margin, 1, keep_entities=keep_entities, first=first)
-        actions = batch[0]
+        actions = self._predict_once([doc], margin, 1, keep_entities, first).actions
         task = self._make_task(keep_entities=keep_entities)
-        explaining = Explaining([doc], None, task, lexicon, self._reader, first)
-        parts, valid, read = explaining.explain(scorer, actions)
+        explaining = Explaining([doc], None, task, lexicon, self._reader)
+        parts, valid, read, support = explaining.explain(scorer, actions, first)
         margins = [*scorer.margins(margin), 0]
         names = [str(template) for template in self.templates.templates]
         outputs = action_names(self.labels)
@@ -532,7 +427,13 @@ class EntityModel(LinearModel):
             else:
                 explanations.append(
                     self._explain(
-                        parts[i], int(read[i]), margins, names, outputs, valid[i]
+                        parts[i],
+                        int(read[i]),
+                        margins,
+                        names,
+                        outputs,
+                        valid[i],
+                        {} if first is None else {"first pass": support[i]},
                     )
                 )
         explanations.entities = self._explain_entities(doc, actions, explanations)
@@ -586,16 +487,19 @@ class EntityModel(LinearModel):
             "seen_last": self.n_outputs + 1,
             "cases": N_CASE_SETS,
             "case": N_CASES + N_RESERVED,
-            "first": self.n_outputs + 1,
             **{column: N_CODES for column in self._program.dynamic[len(COLUMNS) :]},
         }
+
+    @property
+    def _room(self) -> int:
+        """What the bias, or a first pass, may add to a score. Weights that are small, or
+        none, are scaled up by far: no sum may overflow."""
+        return (MAX_SCORE - MAX_WEIGHT * len(self.templates.templates)) // 2
 
     def _make_scorer(
         self, index: np.ndarray, slots: np.ndarray, scale: float
     ) -> Scorer:
-        # Weights that are small, or none, are scaled up by far: no sum may overflow.
-        most = MAX_SCORE - MAX_WEIGHT * len(self.templates.templates)
-        o_bias = int(np.clip(np.rint(self._bias * scale), -most, most))
+        o_bias = int(np.clip(np.rint(self._bias * scale), -self._room, self._room))
         bias = {0: o_bias}
         # A type without weights must not win where all others have lost.
         actions = np.unique(unpack_weights(index, slots)[1]).astype("int64")
@@ -673,7 +577,6 @@ class EntityModel(LinearModel):
             direction="ltr" if self.direction == "rtl" else "rtl",
             seeds=self.seeds,
             gazetteers=self.gazetteers,
-            is_second=True,
         )
 
     def _check_lists(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -708,7 +611,6 @@ class EntityModel(LinearModel):
             self._set_lists(lists)
         super()._load_extra(meta, arrays)
         self._learners = []
-        self._folds = []
         if self._loaded_second is not None:
             self._second, self._loaded_second = self._loaded_second, None
             self._second.bias = self._bias
@@ -725,16 +627,11 @@ class EntityModel(LinearModel):
             for i in range(self.seeds)
         ]
         self._learner = self._learners[0]
-        if self._second is not None:
-            self._folds = [
-                Learner(self._program, self.n_outputs, settings) for _ in range(N_FOLDS)
-            ]
 
     def _resume(self) -> None:
         super()._resume()
         # Copies would learn the same: one goes on from the average.
         self._learners = [self._learner]
-        self._folds = []
 
     def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return mean_weights(self._learners)
@@ -755,7 +652,6 @@ class EntityModel(LinearModel):
         self,
         batch: list[GoldEntities],
         starts: np.ndarray | None,
-        first: np.ndarray | None = None,
     ) -> TrainingBatch:
         negatives = []
         offset = 0
@@ -771,24 +667,7 @@ class EntityModel(LinearModel):
             self._reader,
             np.concatenate([gold.actions for gold in batch], dtype="int32"),
             np.array(negatives, dtype="int64").reshape(-1, 3),
-            first,
         )
-
-
-def _get_numbers(batch: list[GoldEntities]) -> np.ndarray:
-    """For each doc a number that its text always has."""
-    texts = [gold.doc.text.encode("utf8") for gold in batch]
-    return np.array([zlib.crc32(text) for text in texts], dtype="uint32")
-
-
-def _select(
-    batch: list[GoldEntities], starts: np.ndarray | None, chosen: np.ndarray
-) -> tuple[list[GoldEntities], np.ndarray | None, np.ndarray]:
-    """Choose docs of a batch. RETURNS (tuple): The docs, their sentence starts, and
-    which tokens of the batch are theirs."""
-    inside = np.repeat(chosen, [len(gold.doc) for gold in batch])
-    part = [batch[i] for i in np.flatnonzero(chosen)]
-    return part, None if starts is None else starts[inside], inside
 
 
 def _own_starts(doc: Doc) -> np.ndarray:

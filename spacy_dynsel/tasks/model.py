@@ -50,7 +50,8 @@ class Explanation(NamedTuple):
     stage (int): The stage in which the decision was made, from 1.
     n_templates (int): The number of templates that were read.
     contributions (dict): For each of them what it added to the label and to the
-        runner-up; under "bias", what was added to labels whatever the token.
+        runner-up; under "bias", what was added to labels whatever the token; under
+        "first pass", what another model found that has read the token before.
     """
 
     label: str
@@ -284,6 +285,7 @@ class LinearModel(ABC):
         names: Sequence[str],
         outputs: Sequence[str],
         valid: np.ndarray | None = None,
+        given: dict[str, np.ndarray] | None = None,
     ) -> Explanation:
         """How one decision was made.
 
@@ -293,12 +295,16 @@ class LinearModel(ABC):
         names (Sequence[str]): The templates.
         outputs (Sequence[str]): The names of the outputs.
         valid (array): Which outputs were possible; all, if not given.
+        given (dict): What else was added to each output before the first stage.
         """
         scorer = self.scorer
+        given = dict(given or {})
+        if scorer.bias is not None:
+            given["bias"] = scorer.bias
         choices = np.arange(len(outputs)) if valid is None else np.flatnonzero(valid)
         sums = token_parts.cumsum(axis=0, dtype="int32")
-        if scorer.bias is not None:
-            sums += scorer.bias[: len(outputs)]
+        for row in given.values():
+            sums += row[: len(outputs)]
         for stage, end in enumerate(self.templates.checkpoints):
             scores = sums[end - 1]
             ranked = choices[np.argsort(-scores[choices], kind="stable")]
@@ -307,8 +313,7 @@ class LinearModel(ABC):
             if second < 0 or lead >= margins[stage]:
                 break
         contributions = {names[t]: token_parts[t] for t in range(end)}
-        if scorer.bias is not None:
-            contributions["bias"] = scorer.bias
+        contributions.update(given)
         return Explanation(
             label=outputs[label],
             lead=lead / scorer.scale,
