@@ -484,7 +484,7 @@ def write_tags(
 
 def write_entities(
     list docs, const uint16_t[::1] actions not None, const uint64_t[::1] types
-) -> None:
+) -> bool:
     """Set the entities of docs as spaCy's own component does: tokens of entities that
     were set before are left alone, and so are blocked ones; all others are inside of
     a new entity or outside of any.
@@ -492,11 +492,21 @@ def write_entities(
     docs (list[Doc]): The docs.
     actions (array): The action of each token of all docs, or KEEP.
     types (array): The string ID for each entity type.
+    RETURNS (bool): False, and nothing is set, if the actions do not fit the docs or the
+        types.
     """
     cdef Doc doc
     cdef size_t offset = 0
     cdef int i, kind, type_, open_type
     cdef attr_t kb_id = 0
+    for doc in docs:
+        offset += doc.length
+    if offset != <size_t>actions.shape[0]:
+        return False
+    for i in range(actions.shape[0]):
+        if actions[i] != KEEP_C and actions[i] > 4 * types.shape[0]:
+            return False
+    offset = 0
     for doc in docs:
         open_type = -1
         for i in range(doc.length):
@@ -518,6 +528,7 @@ def write_entities(
                 doc.c[i].ent_kb_id = kb_id
                 open_type = type_ if kind < 2 else -1
         offset += doc.length
+    return True
 
 
 KEEP = KEEP_C

@@ -470,6 +470,7 @@ def test_a_second_pass_sees_the_first(nlp):
             np.array([0, 0, 4, 0], dtype="uint16"),
             np.array([4]),
             np.zeros(2),
+            False,
             np.full(4, support, dtype="int16"),
         )
         batch = engine._second._predict_once([doc], 4.0, 1, False, first)

@@ -21,7 +21,6 @@ from ..bridge import (
 )
 from ..errors import Errors
 from ..tasks.bilou import (
-    KEEP,
     MAX_BIAS,
     MAX_TYPES,
     MISSING,
@@ -126,7 +125,7 @@ class DynselNER(DynselComponent):
         """
         docs = docs if isinstance(docs, list) else list(docs)
         batch = super().predict(docs)
-        if (batch.actions == KEEP).any() and self._add_preset_labels(docs):
+        if batch.has_kept and self._add_preset_labels(docs):
             # What was set is part of what the decisions after it see.
             batch = super().predict(docs)
         return batch
@@ -147,13 +146,12 @@ class DynselNER(DynselComponent):
             actions = np.concatenate(
                 [np.zeros(0, "uint16"), *map(np.asarray, predictions)]
             ).astype("uint16")
-        n_tokens = sum(map(len, docs))
-        decided = actions[actions != KEEP]
-        if n_tokens != len(actions) or decided.max(initial=0) > 4 * len(self._types):
+        if not write_entities(docs, actions, self._types):
             raise ValueError(
-                Errors.DS103.format(n_predictions=len(actions), n_tokens=n_tokens)
+                Errors.DS103.format(
+                    n_predictions=len(actions), n_tokens=sum(map(len, docs))
+                )
             )
-        write_entities(docs, actions, self._types)
 
     def explain(self, doc: Doc, *, keep_entities: bool = False) -> Explanations:
         """Say for each token how its action is found.

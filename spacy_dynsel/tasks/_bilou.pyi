@@ -19,6 +19,7 @@ class EntityBatch:
     actions: np.ndarray
     ends: np.ndarray
     stage_counts: np.ndarray
+    has_kept: bool
     support: np.ndarray | None
 
     def __init__(
@@ -26,6 +27,7 @@ class EntityBatch:
         actions: np.ndarray,
         ends: np.ndarray,
         stage_counts: np.ndarray,
+        has_kept: bool,
         support: np.ndarray | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...

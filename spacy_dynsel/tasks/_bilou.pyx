@@ -155,16 +155,18 @@ class EntityBatch:
         their annotation.
     ends (array): The number of tokens up to the end of each doc.
     stage_counts (array): How many decisions were made at each stage.
+    has_kept (bool): Whether there are tokens that keep their annotation.
     support (array): What a second pass adds to the score of each of the actions, or
         None.
     """
 
-    __slots__ = ("actions", "ends", "stage_counts", "support")
+    __slots__ = ("actions", "ends", "has_kept", "stage_counts", "support")
 
-    def __init__(self, actions, ends, stage_counts, support=None):
+    def __init__(self, actions, ends, stage_counts, has_kept, support=None):
         self.actions = actions
         self.ends = ends
         self.stage_counts = stage_counts
+        self.has_kept = has_kept
         self.support = support
 
     def __len__(self) -> int:
@@ -715,15 +717,20 @@ def predict(
     cdef atomic_int next_task
     cdef JobC job
     cdef _Job owner = _Job.__new__(_Job)
-    cdef int i, size = 0
+    cdef int i, j, size = 0
+    cdef size_t n_decided = 0
     cdef uint16_t[::1] action_view
     cdef uint64_t[:, ::1] count_view
+    cdef int64_t[::1] end_view
     n_tokens = read_docs(docs, sequences)
+    ends = np.empty(len(docs), dtype="int64")
+    end_view = ends
     actions = np.empty(n_tokens, dtype="uint16")
     support = np.zeros(n_tokens, dtype="int16") if support_for_lead else None
     tasks.push_back(0)
     for i in range(<int>sequences.size()):
         size += sequences[i].length
+        end_view[i] = sequences[i].offset + sequences[i].length
         if size >= TASK or i + 1 == <int>sequences.size():
             tasks.push_back(i + 1)
             size = 0
@@ -768,8 +775,12 @@ def predict(
             run_workers(job.n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
-    ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
-    return EntityBatch(actions, ends, counts.sum(axis=0), support)
+        for i in range(job.n_threads):
+            for j in range(scorer.c.n_stages):
+                n_decided += count_view[i, j]
+    # One row is not worth a call of numpy, which single docs would feel.
+    stage_counts = counts[0] if job.n_threads == 1 else counts.sum(axis=0)
+    return EntityBatch(actions, ends, stage_counts, n_decided < n_tokens, support)
 
 
 cdef void work(void* data, int worker) noexcept nogil:

@@ -213,6 +213,8 @@ class EntityModel(LinearModel):
         self._bias = 0.0
         self._learners: list[Learner] = []
         self._types = np.zeros(0, dtype="uint64")
+        # By keep_entities, as long as labels, types and lists stay the same.
+        self._tasks: dict[bool, Task] = {}
         self._remembers = any(
             atom.column in REMEMBERING or atom.place in NAMED_PLACES
             for spec in self.templates.templates
@@ -245,6 +247,7 @@ class EntityModel(LinearModel):
         """Say which string IDs the labels have, so that entities that are set before
         can be recognized."""
         self._types = np.asarray(types, dtype="uint64")
+        self._tasks.clear()
         if self._second is not None:
             self._second.set_types(types)
 
@@ -266,6 +269,7 @@ class EntityModel(LinearModel):
         if self.gazetteers is not None:
             self._set_lists(self.gazetteers.compile(tokenizer))
         self.labels = list(labels)
+        self._tasks.clear()
         nothing = (np.zeros(0, dtype="uint64"), np.zeros(0, dtype="uint32"))
         self._reader = self._make_reader(nothing, self._load_clusters(vocab, lang))
         self._scorer = None
@@ -297,6 +301,7 @@ class EntityModel(LinearModel):
         self._check_labels(labels)
         scorer = self._scorer
         self.labels = labels
+        self._tasks.clear()
         if self._second is not None:
             self._second.add_label(label)
         for learner in self._learners:
@@ -361,7 +366,7 @@ class EntityModel(LinearModel):
             max_support = int(min(scale * MAX_TRUSTED_LEAD, self._second._room))
         return predict(
             docs,
-            self._make_task(keep_entities=keep_entities),
+            self._get_task(keep_entities=keep_entities),
             self.lexicon,
             self._reader,
             scorer,
@@ -379,13 +384,14 @@ class EntityModel(LinearModel):
         guessing = Guessing(
             docs,
             None,
-            self._make_task(keep_entities=True),
+            self._get_task(keep_entities=True),
             self._training_lexicon,
             self._reader,
         )
         actions = guessing.guess(self._learners[0])
         ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
-        return EntityBatch(actions, ends, np.zeros(self.n_stages, dtype="uint64"))
+        counts = np.zeros(self.n_stages, dtype="uint64")
+        return EntityBatch(actions, ends, counts, KEEP in actions)
 
     def count_stages(
         self, docs: list[Doc], margin: float | list[float], n_threads: int
@@ -410,7 +416,7 @@ class EntityModel(LinearModel):
         scorer = self.scorer
         lexicon = self.lexicon
         actions = self._predict_once([doc], margin, 1, keep_entities, first).actions
-        task = self._make_task(keep_entities=keep_entities)
+        task = self._get_task(keep_entities=keep_entities)
         explaining = Explaining([doc], None, task, lexicon, self._reader)
         parts, valid, read, support = explaining.explain(scorer, actions, first)
         margins = [*scorer.margins(margin), 0]
@@ -515,18 +521,20 @@ class EntityModel(LinearModel):
             bias,
         )
 
-    def _make_task(self, *, keep_entities: bool) -> Task:
-        types = np.zeros(len(self.labels), dtype="uint64")
-        types[: len(self._types)] = self._types[: len(types)]
-        return Task(
-            types,
-            self.direction == "rtl",
-            self._program.lexical,
-            self._remembers,
-            len(self._program.dynamic),
-            keep_entities,
-            self._gazetteer,
-        )
+    def _get_task(self, *, keep_entities: bool) -> Task:
+        if keep_entities not in self._tasks:
+            types = np.zeros(len(self.labels), dtype="uint64")
+            types[: len(self._types)] = self._types[: len(types)]
+            self._tasks[keep_entities] = Task(
+                types,
+                self.direction == "rtl",
+                self._program.lexical,
+                self._remembers,
+                len(self._program.dynamic),
+                keep_entities,
+                self._gazetteer,
+            )
+        return self._tasks[keep_entities]
 
     def _set_lists(self, arrays: dict[str, np.ndarray]) -> None:
         self._list_arrays = arrays
@@ -610,6 +618,7 @@ class EntityModel(LinearModel):
                     raise ValueError(Errors.DS119.format(names=names))
             self._set_lists(lists)
         super()._load_extra(meta, arrays)
+        self._tasks.clear()
         self._learners = []
         if self._loaded_second is not None:
             self._second, self._loaded_second = self._loaded_second, None
@@ -662,7 +671,7 @@ class EntityModel(LinearModel):
         return TrainingBatch(
             [gold.doc for gold in batch],
             starts,
-            self._make_task(keep_entities=False),
+            self._get_task(keep_entities=False),
             self._training_lexicon,
             self._reader,
             np.concatenate([gold.actions for gold in batch], dtype="int32"),
