@@ -14,7 +14,7 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_dynsel.pipeline.ner import DynselNER
-from spacy_dynsel.tasks.bilou import EntityBatch
+from spacy_dynsel.tasks.bilou import EntityBatch, entity_f
 from spacy_dynsel.tuning import tune_o_bias
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -580,16 +580,39 @@ def test_tuning_o_bias(nlp, ner):
     assert not any(example.predicted.ents for example in examples)
 
 
+def test_f_score_is_that_of_spacy(nlp):
+    rng = np.random.default_rng(0)
+    ner = train_ner(nlp, make_examples(nlp), n_updates=1)
+    words = ["I", "like", "New", "York", "and", "Shaka", "Khan", "."]
+    parts = [["O"], [""], ["B-LOC"], ["B-LOC", "I-LOC"], ["B-PERSON", "I-PERSON"]]
+    scores = []
+    for _ in range(20):
+        examples = []
+        for _ in range(5):
+            chosen = rng.integers(0, len(parts), 8)
+            tags = [tag for i in chosen for tag in parts[i]][:8]
+            gold = Doc(nlp.vocab, words=words, ents=tags)
+            examples.append(Example(Doc(nlp.vocab, words=words), gold))
+        docs = [example.predicted for example in examples]
+        known = np.concatenate([ner.get_gold(example).actions for example in examples])
+        ner.o_bias = float(rng.uniform(-5, 0))
+        batch = ner.predict(docs)
+        ner.set_annotations(docs, batch)
+        scores.append(entity_f(batch.actions, known))
+        assert scores[-1] == pytest.approx(ner.scorer(examples)["ents_f"])
+    assert len(set(scores)) > 5
+
+
 @pytest.mark.parametrize("best", [-6.75, -4.25, -0.5, 1.75])
-def test_tuning_goes_from_coarse_to_fine(nlp, best):
+def test_tuning_goes_from_coarse_to_fine(nlp, best, monkeypatch):
     ner = train_ner(nlp, make_examples(nlp), n_updates=1)
     tried = []
 
-    def score(examples):
+    def score(actions, gold):
         tried.append(ner.o_bias)
-        return {"ents_f": 1 / (1 + abs(ner.o_bias - best))}
+        return 1 / (1 + abs(ner.o_bias - best))
 
-    ner.scorer = score
+    monkeypatch.setattr("spacy_dynsel.tuning.entity_f", score)
     assert tune_o_bias(ner, make_examples(nlp)) == best
     assert ner.o_bias == best
     assert len(tried) == len(set(tried))

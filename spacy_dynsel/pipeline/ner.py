@@ -201,7 +201,7 @@ class DynselNER(DynselComponent):
         self.engine.initialize(
             list(self.cfg["labels"]),
             self.vocab,
-            lambda: (self._get_gold(example) for example in get_examples()),
+            lambda: (self.get_gold(example) for example in get_examples()),
             lang=self.vocab.lang if nlp is None else nlp.lang,
             count_features=is_complete(nlp),
             tokenizer=None if nlp is None else nlp.tokenizer,
@@ -231,7 +231,7 @@ class DynselNER(DynselComponent):
         examples = list(examples)
         validate_examples(examples, "DynselNER.update")
         engine = self._require_engine()
-        golds = [self._get_gold(example, add_labels=True) for example in examples]
+        golds = [self.get_gold(example, add_labels=True) for example in examples]
         # A label that was first seen in a doc of a memory zone is forgotten with it,
         # and must be there when it is found.
         for label in self.cfg["labels"]:
@@ -257,6 +257,41 @@ class DynselNER(DynselComponent):
         self.cfg["labels"].append(label)
         self._sync_labels()
         return 1
+
+    def get_gold(self, example: Example, *, add_labels: bool = False) -> GoldEntities:
+        """What is known about the entities of a predicted doc, aligned where the words
+        differ.
+
+        example (Example): The doc and its reference.
+        add_labels (bool): Whether labels that are new are added; else, what has one
+            is outside.
+        """
+        reference = example.reference
+        if have_same_tokens(example.predicted, reference):
+            iobs, types = read_entities(reference)
+            strings = reference.vocab.strings
+            names = {t: strings[t] for t in np.unique(types).tolist()}
+            self._check_types(names.values(), add_labels)
+            index = {label: i for i, label in enumerate(self.cfg["labels"])}
+            actions = _to_actions(
+                iobs, types, {t: index[x] for t, x in names.items() if x in index}
+            )
+            starts = read_sent_starts(reference)
+        else:
+            tags = example.get_aligned_ner()
+            self._check_types({tag[2:] for tag in tags if tag}, add_labels)
+            index = {name: i for i, name in enumerate(self.move_names)}
+            index["-"] = MISSING
+            actions = np.array(
+                [MISSING if not tag else index.get(tag, 0) for tag in tags], "int32"
+            )
+            starts = np.array(
+                [start or 0 for start in example.get_aligned_sent_starts()], "int32"
+            )
+        starts = (starts == 1).astype("uint8")
+        starts[:1] = 1
+        negatives = self._get_negatives(example, add_labels)
+        return GoldEntities(example.predicted, actions, starts, negatives)
 
     def _add_preset_labels(self, docs: list[Doc]) -> bool:
         """Add the labels of entities that are set, as far as there is room for them.
@@ -306,36 +341,6 @@ class DynselNER(DynselComponent):
         if isinstance(labels, str):
             raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
         return list(labels)
-
-    def _get_gold(self, example: Example, *, add_labels: bool = False) -> GoldEntities:
-        """What is known about the entities of a predicted doc, aligned where the words
-        differ."""
-        reference = example.reference
-        if have_same_tokens(example.predicted, reference):
-            iobs, types = read_entities(reference)
-            strings = reference.vocab.strings
-            names = {t: strings[t] for t in np.unique(types).tolist()}
-            self._check_types(names.values(), add_labels)
-            index = {label: i for i, label in enumerate(self.cfg["labels"])}
-            actions = _to_actions(
-                iobs, types, {t: index[x] for t, x in names.items() if x in index}
-            )
-            starts = read_sent_starts(reference)
-        else:
-            tags = example.get_aligned_ner()
-            self._check_types({tag[2:] for tag in tags if tag}, add_labels)
-            index = {name: i for i, name in enumerate(self.move_names)}
-            index["-"] = MISSING
-            actions = np.array(
-                [MISSING if not tag else index.get(tag, 0) for tag in tags], "int32"
-            )
-            starts = np.array(
-                [start or 0 for start in example.get_aligned_sent_starts()], "int32"
-            )
-        starts = (starts == 1).astype("uint8")
-        starts[:1] = 1
-        negatives = self._get_negatives(example, add_labels)
-        return GoldEntities(example.predicted, actions, starts, negatives)
 
     def _check_types(self, names: Iterable[str], add_labels: bool) -> None:
         for name in sorted(names):

@@ -58,6 +58,7 @@ __all__ = [
     "Explanations",
     "GoldEntities",
     "action_names",
+    "entity_f",
 ]
 
 TASK = "entities"
@@ -133,6 +134,29 @@ class Explanations(list[Explanation]):
 def action_names(labels: Sequence[str]) -> list[str]:
     """The actions, by their index."""
     return ["O", *(f"{kind}-{label}" for label in labels for kind in "BILU")]
+
+
+def entity_f(actions: np.ndarray, gold: np.ndarray) -> float:
+    """The F1 of entities. Those that lie on a token of which nothing is known, or that
+    were set before, do not count.
+
+    actions (array): The predicted action of each token, or KEEP.
+    gold (array): The true one, or MISSING.
+    """
+
+    def find(actions: np.ndarray, *kinds: int) -> np.ndarray:
+        inside = (actions != 0) & (actions != KEEP) & (actions != MISSING)
+        return np.flatnonzero(inside & np.isin((actions - 1) % 4, kinds))
+
+    def count_without(condition: np.ndarray) -> int:
+        sums = np.concatenate([[0], np.cumsum(condition)])
+        return int((sums[starts] == sums[ends + 1]).sum())
+
+    actions = actions.astype("int32")
+    starts, ends = find(actions, 0, 3), find(actions, 2, 3)
+    n_found = count_without(gold == MISSING)
+    n_right = count_without(gold != actions)
+    return 2 * n_right / max(1, n_found + len(find(gold, 0, 3)))
 
 
 def add_list_templates(templates: Templates, lists: list[str]) -> Templates:
