@@ -671,7 +671,8 @@ cdef struct JobC:
     const uint16_t* first
     const score_t* support
     uint16_t* actions
-    # What a second pass adds to the actions, or NULL, for a lead of 1 and at most.
+    # Where to write what a second pass is to add, or NULL; how much for a lead of 1, and
+    # how much at most.
     score_t* support_out
     double support_for_lead
     int max_support
