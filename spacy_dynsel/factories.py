@@ -32,7 +32,7 @@ DEFAULT_TAGGER_MODEL = Config().from_str(
     assigns=["token.tag"],
     default_config={
         "model": DEFAULT_TAGGER_MODEL,
-        "margin": 4.0,
+        "margin": 6.0,
         "n_threads": 1,
         "cache_size": 50_000,
         "overwrite": False,
