@@ -3,5 +3,6 @@
 from .convert import convert_cli
 from .group import dynsel_cli
 from .jackknife import jackknife_cli
+from .visualize import visualize_cli
 
-__all__ = ["convert_cli", "dynsel_cli", "jackknife_cli"]
+__all__ = ["convert_cli", "dynsel_cli", "jackknife_cli", "visualize_cli"]
