@@ -27,8 +27,10 @@ cdef enum:
     # Longer chunks hardly come again, and without a bound one of them could be of any
     # size.
     MAX_CHARS = 128
-    # What English needs for a token and the space after it, about.
+    # What English needs for a token and the space after it, about; but a long text
+    # may have few tokens.
     CHARS_OF_TOKEN = 5
+    FIRST_RESERVE = 4096
     # From here on spaCy refuses a text.
     MAX_LENGTH = 1 << 30
 
@@ -157,7 +159,7 @@ cdef class CachedTokenizer(Tokenizer):
         if self._lexemes is not self.vocab._by_orth:
             self._forget()
             self._lexemes = self.vocab._by_orth
-        reserve(doc, n // CHARS_OF_TOKEN)
+        reserve(doc, min(n // CHARS_OF_TOKEN, <int>FIRST_RESERVE))
         if bytes_of_char == 1:
             self._tokenize_chunks(doc, string, <const uint8_t*>chars, n)
         elif bytes_of_char == 2:

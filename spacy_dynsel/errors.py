@@ -332,6 +332,12 @@ class Errors(metaclass=ErrorsWithCodes):
         "'{path}', line {line}: the second root of the sentence, and a Doc can have one "
         "only. Correct the heads, or leave out such sentences with --skip-bad."
     )
+    # Pages
+    DS160 = "The text has no words: give some to look at."
+    DS161 = (
+        "The pipeline has no component of spacy-dynsel that could be looked at. It "
+        "has: {known}."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

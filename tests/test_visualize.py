@@ -1,0 +1,154 @@
+"""The page that shows how much evidence each word took."""
+
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_dynsel.cli.visualize import render_page
+
+TEXT = "Ann hits <u>her</u> ball & York .\n\n She saw Ann ."
+VOID = {"meta", "br"}
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    """A tagger, a parser and an entity recognizer that know two sentences."""
+    nlp = spacy.blank("en")
+    sentences = [
+        ("Ann hits her ball .", "NNP VBZ PRP$ NN .", [1, 1, 3, 1, 1], "B-PER O O O O"),
+        ("She saw York now .", "PRP VBD NNP RB .", [1, 1, 1, 1, 1], "O O B-LOC O O"),
+    ]
+    examples = []
+    for words, tags, heads, ents in sentences:
+        gold = Doc(
+            nlp.vocab,
+            words=words.split(),
+            tags=tags.split(),
+            heads=heads,
+            deps=["ROOT" if i == head else "dep" for i, head in enumerate(heads)],
+            ents=ents.split(),
+        )
+        examples.append(Example(nlp.make_doc(gold.text), gold))
+    for name in ("dynsel_tagger", "dynsel_parser", "dynsel_ner"):
+        nlp.add_pipe(
+            name, config={"model": {"folds": 0}} if name == "dynsel_parser" else {}
+        )
+    nlp.initialize(lambda: examples)
+    for _ in range(20):
+        nlp.update(examples)
+    return nlp
+
+
+class Reader(HTMLParser):
+    """The words of a page with their labels; complains about tags that do not match."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.words, self.labels, self.links = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in VOID:
+            self.open.append((tag, dict(attrs).get("class")))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        if self.open and len(self.open) > 1 and self.open[-2][1] == "word":
+            target = {"b": self.words, "i": self.labels}.get(self.open[-1][0])
+            if target is not None:
+                target.append(data)
+
+
+def test_shows_each_word(pipeline):
+    page = render_page(pipeline, TEXT)
+    reader = Reader()
+    reader.feed(page)
+    assert not reader.open
+    doc = pipeline(TEXT)
+    assert len(reader.words) == len(reader.labels) == 3 * len(doc)
+    shown = [token.text if token.text.strip() else "\N{OPEN BOX}" for token in doc]
+    assert reader.words == shown * 3
+    assert reader.labels[: len(doc)] == [token.tag_ for token in doc]
+    assert reader.labels[len(doc) : 2 * len(doc)] == [token.dep_ for token in doc]
+    for token, action in zip(doc, reader.labels[2 * len(doc) :], strict=True):
+        assert action[2:] == token.ent_type_
+    # Self-contained, and the text is never markup.
+    assert all(link.startswith("#") for link in reader.links)
+    assert "url(" not in page and "<script" not in page
+    assert "<u" not in page and "</u" not in page
+    for title in ("dynsel_tagger", "dynsel_ner", "Entities", "Dependencies"):
+        assert f"<h2>{title}</h2>" in page
+    share = re.compile(r"--share:([0-9.]+)")
+    assert all(0 <= float(value) <= 1 for value in share.findall(page))
+
+
+def test_says_what_decided(pipeline):
+    doc = pipeline.make_doc("Ann hits York")
+    explanation = pipeline.get_pipe("dynsel_tagger").explain(doc)[1]
+    page = render_page(pipeline, "Ann hits York")
+    assert f"{explanation.label} leads {explanation.runner_up} by" in page
+    template, (own, other) = max(
+        explanation.contributions.items(), key=lambda item: abs(item[1][0] - item[1][1])
+    )
+    assert f"<td>{template}</td><td>{own:+.2f}</td><td>{other:+.2f}</td>" in page
+
+
+def test_bad_input(pipeline):
+    with pytest.raises(ValueError, match="DS160"):
+        render_page(pipeline, "")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    with pytest.raises(ValueError, match=r"DS161.*sentencizer"):
+        render_page(nlp, "text")
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "spacy", "dynsel", "visualize", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def page(pipeline, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    pipeline.to_disk(folder / "pipeline")
+    path = folder / "new" / "page.html"
+    done = run(str(folder / "pipeline"), TEXT, "--output", str(path))
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def test_command(page, pipeline):
+    # displaCy numbers its arcs at random.
+    start = page.read_text("utf8").split("<h2>Dependencies")[0]
+    assert start == render_page(pipeline, TEXT).split("<h2>Dependencies")[0]
+    failed = run("no/such/pipeline", TEXT, "--output", str(page.parent / "none.html"))
+    assert failed.returncode == 1
+    assert "E050" in failed.stdout and "Traceback" not in failed.stderr
+    assert not (page.parent / "none.html").exists()
+
+
+def test_in_a_browser(page):
+    """A browser sees the same nesting: it moves what stands where it may not."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no Chromium")
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    dom = subprocess.run(
+        [*command, page.as_uri()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+    tags = re.compile(r"</?(?:section|div|table|tr|td|th|em|b|i|h2)\b")
+    seen = [tag for tag in tags.findall(dom) if tag != "<tbody"]
+    assert seen == tags.findall(page.read_text("utf8"))
