@@ -64,7 +64,7 @@ def test_factory_metadata(task):
 
 def test_config_round_trips():
     nlp = spacy.blank("en")
-    nlp.add_pipe("dynsel_tagger", config={"margin": [0.5]})
+    nlp.add_pipe("dynsel_tagger", config={"margin": [0.5, 1.0]})
     again = spacy.blank("en").from_config(nlp.config)
-    assert again.get_pipe("dynsel_tagger").margin == [0.5]
+    assert again.get_pipe("dynsel_tagger").margin == [0.5, 1.0]
     assert again.config == nlp.config
