@@ -22,6 +22,7 @@ def test_public_names():
         ("spacy_batchers", "spacy_dynsel.batch_by_share.v1"),
         ("spacy_cli", "dynsel"),
         ("spacy_tokenizers", "spacy_dynsel.CachedTokenizer.v1"),
+        ("spacy_readers", "spacy_dynsel.gold_words_corpus.v1"),
         ("spacy_readers", "spacy_dynsel.tagged_corpus.v1"),
         ("spacy_misc", "spacy_dynsel.templates.v1"),
         ("spacy_misc", "spacy_dynsel.learner.v1"),
