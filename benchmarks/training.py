@@ -65,11 +65,15 @@ def train(
 
 
 def spacy_config(lang: str, components: list[str], max_steps: int) -> Path:
-    """The config that `spacy init config` gives for spaCy's own components."""
+    """The config that `spacy init config` gives for spaCy's own components, trained on
+    gold words, since that is what they are measured on."""
     config = init_config(lang=lang, pipeline=components, optimize="efficiency")
     config["training"]["max_steps"] = max_steps
     config["training"]["seed"] = 0
     config["system"]["seed"] = 0
+    for corpus in config["corpora"].values():
+        corpus["@readers"] = "spacy_dynsel.gold_words_corpus.v1"
+        del corpus["gold_preproc"]
     CACHE.mkdir(exist_ok=True)
     path = CACHE / f"spacy-{lang}-{'-'.join(components)}-{max_steps}.cfg"
     config.to_disk(path)
