@@ -115,6 +115,7 @@ def load_model(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with beside.open("wb") as file:
