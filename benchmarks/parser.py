@@ -54,7 +54,7 @@ CNN_PIPELINE = "spaCy tok2vec+tagger+parser+ner"
 SPACY_STEPS = 3000
 INFINITY = float("inf")
 MARGINS = (INFINITY, 8.0, 6.0, 4.0, 3.0)
-BRANCHINGS = ((2, 1.0), (4, 2.0), (8, 3.0), (16, 4.0))
+BRANCHINGS = ((2, 1.0), (4, 2.0), (8, 3.0), (16, 4.0), (24, 6.0))
 Measurements = dict[str, Callable[[], dict[str, Any]]]
 
 
