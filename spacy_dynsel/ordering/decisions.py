@@ -177,7 +177,7 @@ def get_golds(component: Any, examples: Sequence[Example]) -> list[Any]:
     if component.engine.task == "tagging":
         known = set(component.labels)
         examples = [_forget_tags(example, known) for example in examples]
-    return [component._get_gold(example) for example in examples]
+    return [component.get_gold(example) for example in examples]
 
 
 def _forget_tags(example: Example, known: set[str]) -> Example:

@@ -265,7 +265,7 @@ class DynselParser(DynselComponent):
         examples = list(examples)
         validate_examples(examples, "DynselParser.update")
         engine = self._require_engine()
-        golds = [self._get_gold(example) for example in examples]
+        golds = [self.get_gold(example) for example in examples]
         self._just_updated = RecentDocs(gold.doc for gold in golds)
         golds = [
             gold
@@ -379,7 +379,7 @@ class DynselParser(DynselComponent):
                 counts[label.partition(DELIMITER)[0]] += counts.pop(label)
         return sorted(label for label in counts if label)
 
-    def _get_gold(self, example: Example) -> GoldParse:
+    def get_gold(self, example: Example) -> GoldParse:
         """What is known about the tree of a predicted doc, aligned where the words
         differ."""
         reference = example.reference

@@ -129,7 +129,7 @@ class DynselTagger(DynselComponent):
         self.engine.initialize(
             list(self.labels),
             self.vocab,
-            lambda: (self._get_gold(example) for example in get_examples()),
+            lambda: (self.get_gold(example) for example in get_examples()),
             lang=self.vocab.lang if nlp is None else nlp.lang,
             count_features=is_complete(nlp),
         )
@@ -157,7 +157,7 @@ class DynselTagger(DynselComponent):
         examples = list(examples)
         validate_examples(examples, "DynselTagger.update")
         engine = self._require_engine()
-        golds = [self._get_gold(example) for example in examples]
+        golds = [self.get_gold(example) for example in examples]
         self._just_updated = RecentDocs(gold.doc for gold in golds)
         if any((gold.labels != MISSING).any() for gold in golds):
             losses[self.name] += engine.update(golds, drop=drop)
@@ -208,7 +208,7 @@ class DynselTagger(DynselComponent):
             Errors.DS046.format(name=self.name, tag=tag, n_labels=len(self.labels))
         )
 
-    def _get_gold(self, example: Example) -> GoldDoc:
+    def get_gold(self, example: Example) -> GoldDoc:
         """The gold labels of a predicted doc, aligned where the words differ."""
         if have_same_tokens(example.predicted, example.reference):
             strings = example.reference.vocab.strings
