@@ -414,14 +414,14 @@ def test_misaligned_words(nlp):
         heads=[1, None, None, None],
         deps=["nsubj", "", "", ""],
     )
-    gold = parser._get_gold(Example(nlp.make_doc("I like London"), partial))
+    gold = parser.get_gold(Example(nlp.make_doc("I like London"), partial))
     assert gold.heads.tolist() == [1, -1, -1]
 
 
 def test_labels_that_are_new(nlp, parser):
     """The arc is learned, its label is not."""
     example = make_examples(nlp, [("Rex barks", [1, 1], "agent ROOT")])
-    gold = parser._get_gold(example[0])
+    gold = parser.get_gold(example[0])
     assert gold.heads.tolist() == [1, 1]
     assert gold.labels[0] == -1
     for _ in range(20):
@@ -431,7 +431,7 @@ def test_labels_that_are_new(nlp, parser):
     # Labels for lifted arcs fall back on the plain ones.
     lifted = make_examples(nlp, [("Rex barks", [1, 1], "nsubj||prep ROOT")])
     index = parser.label_data.index("nsubj")
-    assert parser._get_gold(lifted[0]).labels[0] == index
+    assert parser.get_gold(lifted[0]).labels[0] == index
 
 
 def test_empty_docs_everywhere(nlp, parser):

@@ -140,7 +140,7 @@ def test_any_alignment(others, text, one, other, data):
     )
     pieces = cut(text, other)
     bare = Doc(others.vocab, words=pieces, spaces=[False] * len(pieces))
-    gold = parser._get_gold(Example(bare, reference))
+    gold = parser.get_gold(Example(bare, reference))
     for array in gold[1:]:
         assert len(array) == len(bare)
     assert ((gold.heads >= -1) & (gold.heads < len(bare))).all()
