@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import Errors
-from ._fit import find_leads, fit
+from ._fit import find_leads
 from .decisions import Decisions
 
 # Margins are looked at as parts of the margin of training.
@@ -62,14 +62,9 @@ class Prefixes:
 def learn_prefixes(decisions: Decisions, *, epochs: int = 4) -> Prefixes:
     """Train the templates in their order so that each prefix is a classifier."""
     columns = list(range(len(decisions.templates)))
-    values = fit(
-        decisions.train.ids,
-        decisions.train.costs,
+    values = decisions.fit(
         columns,
-        decisions.sizes,
         epochs=epochs,
-        eta=decisions.settings.eta,
-        delta=decisions.settings.delta,
         margin=decisions.margin,
         all_prefixes=True,
     )

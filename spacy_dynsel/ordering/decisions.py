@@ -15,6 +15,7 @@ from ..errors import Errors
 from ..settings import LearnerSettings
 from ..tasks.model import get_fold
 from ..templates import Templates
+from ._fit import fit
 
 BATCH = 64
 # Where the loop of an epoch starts does not matter, but that it is the same each time.
@@ -67,6 +68,24 @@ class Decisions:
         """By how much the sum of all templates has to lead."""
         margin = self.settings.margin
         return float(margin[-1] if isinstance(margin, list) else margin)
+
+    def fit(
+        self, columns: list[int], *, epochs: int, **options: Any
+    ) -> list[np.ndarray]:
+        """Learn the weights of some templates from the training decisions.
+
+        options: See ordering._fit.fit.
+        """
+        return fit(
+            self.train.ids,
+            self.train.costs,
+            columns,
+            self.sizes,
+            epochs=epochs,
+            eta=self.settings.eta,
+            delta=self.settings.delta,
+            **options,
+        )
 
     def digest(self) -> str:
         """A fingerprint of all but the times."""

@@ -20,7 +20,6 @@ from ._fit import (
     correlation,
     count_right,
     find_residuals,
-    fit,
     fit_groups,
     log_loss_with,
     padded,
@@ -87,14 +86,9 @@ def make_wrapper(
             )
 
         def accuracy(columns: list[int]) -> float:
-            values = fit(
-                decisions.train.ids,
-                decisions.train.costs,
+            values = decisions.fit(
                 columns,
-                decisions.sizes,
                 epochs=epochs,
-                eta=decisions.settings.eta,
-                delta=decisions.settings.delta,
                 margin=decisions.margin * len(columns) / n_templates,
             )
             held_out = decisions.held_out
@@ -193,14 +187,9 @@ def make_contribution(
 
         def train() -> None:
             if not values:
-                values[:] = fit(
-                    decisions.train.ids,
-                    decisions.train.costs,
+                values[:] = decisions.fit(
                     columns,
-                    decisions.sizes,
                     epochs=epochs,
-                    eta=decisions.settings.eta,
-                    delta=decisions.settings.delta,
                     log_loss=True,
                     drop=dropout,
                     seed=seed,
@@ -286,14 +275,9 @@ def make_gomp(
             ) -> list[tuple[int, float]]:
                 scores = np.zeros((len(train), padded(decisions.n_labels)), "float32")
                 if chosen:
-                    values = fit(
-                        train.ids,
-                        train.costs,
+                    values = decisions.fit(
                         chosen,
-                        decisions.sizes,
                         epochs=epochs,
-                        eta=decisions.settings.eta,
-                        delta=decisions.settings.delta,
                         log_loss=True,
                     )
                     for t, weights in zip(chosen, values, strict=True):

@@ -26,7 +26,7 @@ from spacy.util import minibatch
 
 from ..factories import DEFAULT_NER_MODEL, DEFAULT_PARSER_MODEL, DEFAULT_TAGGER_MODEL
 from ..model_file import write_file
-from ..ordering._fit import count_right, find_leads, fit
+from ..ordering._fit import count_right, find_leads
 from ..ordering.decisions import Decisions, record_decisions, split_examples
 from ..ordering.journal import Journal
 from ..ordering.methods import (
@@ -328,14 +328,9 @@ class Experiment:
         n_templates = len(self.templates)
         for column in range(n_templates):
             columns.append(column)
-            values = fit(
-                decisions.train.ids,
-                decisions.train.costs,
+            values = decisions.fit(
                 columns,
-                decisions.sizes,
                 epochs=STAGEWISE_EPOCHS,
-                eta=decisions.settings.eta,
-                delta=decisions.settings.delta,
                 margin=decisions.margin * len(columns) / n_templates,
                 fixed=values,
             )
@@ -424,14 +419,9 @@ def compare_orders(
             rows = []
             for size in sizes:
                 columns = order[:size]
-                values = fit(
-                    test.train.ids,
-                    test.train.costs,
+                values = test.fit(
                     columns,
-                    test.sizes,
                     epochs=experiment.epochs,
-                    eta=test.settings.eta,
-                    delta=test.settings.delta,
                     margin=test.margin * size / n_templates,
                 )
                 n_right = count_right(
