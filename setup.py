@@ -45,7 +45,7 @@ if os.name == "nt":
     COMPILE_ARGS = ["/O2", "/std:c++17"]
     LINK_ARGS: list[str] = []
 else:
-    COMPILE_ARGS = ["-O3", "-std=c++17", "-pthread", "-Wno-unused-function"]
+    COMPILE_ARGS = ["-O3", "-g0", "-std=c++17", "-pthread", "-Wno-unused-function"]
     LINK_ARGS = ["-pthread"]
 
 extensions = [
