@@ -4,6 +4,7 @@
     python benchmarks/parser.py --seeds 3                        # mean and spread
     python benchmarks/parser.py --documents                      # no sentence starts
     python benchmarks/parser.py --corpus ud_pt_bosque --column upos --lang pt
+    python benchmarks/parser.py --untagged --skip-spacy          # no tagger before it
     python benchmarks/parser.py --pipeline                       # with tagger and ner
 
 Both are trained on one Doc for each sentence, or, with --documents, for each document.
@@ -46,7 +47,6 @@ from tagger import (
 )
 from training import CACHE, CONFIGS, HERE, spacy_config, train
 
-TAGGER = "dynsel_tagger"
 PARSER = "dynsel_parser"
 OURS = "dynsel"
 CNN = "spaCy tok2vec+parser"
@@ -119,10 +119,9 @@ class Bed:
     def __init__(self, nlp: Language, gold: list[Doc], *, with_starts: bool) -> None:
         self.gold = gold
         self.is_ours = PARSER in nlp.pipe_names
+        before, names = ["tok2vec", "tagger"], ["tok2vec", "parser"]
         if self.is_ours:
-            before, names = [TAGGER], [PARSER]
-        else:
-            before, names = ["tok2vec", "tagger"], ["tok2vec", "parser"]
+            before, names = nlp.pipe_names[: nlp.pipe_names.index(PARSER)], [PARSER]
         self.docs = [bare(doc, nlp.vocab, with_starts=with_starts) for doc in gold]
         self.components = [nlp.get_pipe(name) for name in names]
         self.parser: Any = self.components[-1]
@@ -276,7 +275,10 @@ def train_all(
     training: dict[str, Any] = {}
     ours_config = args.config or CONFIGS / "parser.cfg"
     for seed in range(args.seeds):
-        settings = {"nlp.lang": args.lang, "system.seed": seed}
+        settings: dict[str, Any] = {"nlp.lang": args.lang, "system.seed": seed}
+        if args.untagged:
+            settings["nlp.pipeline"] = json.dumps([PARSER])
+            settings["training.annotating_components"] = "[]"
         path, usage = train(PARSER, ours_config, docbins, settings)
         ours.append(spacy.load(path))
         paths.setdefault(OURS, path)
@@ -390,6 +392,9 @@ def main() -> None:
         "--documents", action="store_true", help="documents as Docs, not sentences"
     )
     parser.add_argument(
+        "--untagged", action="store_true", help="train and measure without a tagger"
+    )
+    parser.add_argument(
         "--pipeline", action="store_true", help="measure tagger, parser and ner"
     )
     parser.add_argument(
@@ -412,6 +417,8 @@ def main() -> None:
         show(title, results[title])
     parts = ["pipeline" if args.pipeline else "parser", args.corpus, args.column]
     parts.append("documents" if args.documents or args.pipeline else "sentences")
+    if args.untagged:
+        parts.append("untagged")
     if args.limit:
         parts.append(str(args.limit))
     if args.config:
