@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 from spacy.language import Language
-from spacy.training import Corpus, Example
+from spacy.training import Example
 
 from .errors import Errors
 from .pipeline.ner import DynselNER
+from .readers import GoldWordsCorpus
 from .tasks.bilou import entity_f
 
 O_BIASES = tuple(float(bias) for bias in range(-6, 3))
@@ -56,8 +57,8 @@ def make_o_bias_tuner(
 ) -> Callable[[Language], Language]:
     """A callback for training.before_to_disk that tunes o_bias.
 
-    path (Path): Development data, a .spacy file or a folder of them. Without it nothing
-        is tuned.
+    path (Path): Development data, a .spacy file or a folder of them, of which the words
+        are taken as they are, as in training. Without it nothing is tuned.
     component (str): The name of the component.
     """
 
@@ -65,7 +66,7 @@ def make_o_bias_tuner(
         if path is not None:
             if component not in nlp.pipe_names:
                 raise ValueError(Errors.DS105.format(name=component))
-            examples = list(Corpus(path)(nlp))
+            examples = list(GoldWordsCorpus(path)(nlp))
             docs = [example.predicted for example in examples]
             for name, pipe in nlp.pipeline:
                 if name == component:

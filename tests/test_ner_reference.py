@@ -13,7 +13,6 @@ from spacy_dynsel.settings import LearnerSettings
 from spacy_dynsel.tasks.bilou import (
     MAX_TRUSTED_LEAD,
     PLACES,
-    TRUST,
     EntityModel,
 )
 from spacy_dynsel.templates import Templates, default_templates, parse_templates
@@ -188,7 +187,7 @@ def test_two_passes_equal_reference(templates, docs, direction, seed, margin, ke
     )
     model._second = second
     references = [ReferenceNER(data) for data in files]
-    trust = TRUST * second.scorer.scale
+    trust = second.scorer.scale
     batch = model.predict(docs, margin, n_threads=2, keep_entities=keep)
     for doc, found in zip(docs, batch, strict=True):
         actions, _, leads = references[0].predict(doc, margin, keep=keep)

@@ -86,10 +86,9 @@ MAX_SCORE = (1 << 15) - 1
 MAX_TYPES = (MAX_LABELS - 1) // 4
 # The score of beginning an entity of a type that nothing was learned about.
 NEVER = -32767
-# How much a second pass trusts the first: what is added to the score of an action for
-# each unit of its lead there, and the largest lead that counts.
-TRUST = 0.75
-MAX_TRUSTED_LEAD = 8.0
+# How far a second pass trusts the first, whose lead it adds to the score of an action:
+# the largest lead that counts.
+MAX_TRUSTED_LEAD = 5.0
 
 
 class GoldEntities(NamedTuple):
@@ -396,7 +395,7 @@ class EntityModel(LinearModel):
         support_for_lead, max_support = 0.0, 0
         if self._second is not None:
             self._second.max_lexemes = self.max_lexemes
-            scale = TRUST * self._second.scorer.scale
+            scale = self._second.scorer.scale
             support_for_lead = scale / scorer.scale
             max_support = int(min(scale * MAX_TRUSTED_LEAD, self._second._room))
         return predict(
