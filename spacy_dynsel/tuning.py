@@ -1,6 +1,6 @@
 """Settings that are chosen on held-out data after training."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -12,43 +12,35 @@ from .pipeline.ner import DynselNER
 from .readers import GoldWordsCorpus
 from .tasks.bilou import entity_f
 
-O_BIASES = tuple(float(bias) for bias in range(-6, 3))
-O_BIAS_STEPS = (0.5, 0.25)
+# What o_bias can be tuned to, in quarters.
+O_BIASES = range(-32, 13)
+# The F1 at a bias is noisy: those around it count as well, up to one more or less.
+REACH = 4
 
 
-def tune_o_bias(
-    component: DynselNER,
-    examples: Iterable[Example],
-    biases: Sequence[float] = O_BIASES,
-    steps: Sequence[float] = O_BIAS_STEPS,
-) -> float:
-    """Set the o_bias of an entity recognizer to the one with the best F1 on some
-    examples, the nearest to 0 among equals.
+def tune_o_bias(component: DynselNER, examples: Iterable[Example]) -> float:
+    """Set the o_bias of an entity recognizer to the one around which F1 on some
+    examples is best, the nearest to 0 among equals.
 
     component (DynselNER): The component.
     examples (Iterable[Example]): Data that were not used for training. Their predicted
         docs are not changed.
-    biases (Sequence[float]): The values to try first.
-    steps (Sequence[float]): How far to go on from the best one so far, to both sides,
-        one after the other.
-    RETURNS (float): The best value that was tried.
+    RETURNS (float): The best value, from -8 to 3.
     """
     examples = list(examples)
     docs = [example.predicted for example in examples]
     golds = [component.get_gold(example).actions for example in examples]
     gold = np.concatenate([np.zeros(0, "int32"), *golds])
-    scores: dict[float, float] = {}
+    scores: dict[int, float] = {}
+    for quarters in range(O_BIASES.start - REACH, O_BIASES.stop + REACH):
+        component.o_bias = quarters / 4
+        scores[quarters] = entity_f(component.predict(docs).actions, gold)
 
-    def rank(bias: float) -> tuple[float, float]:
-        if bias not in scores:
-            component.o_bias = bias
-            scores[bias] = entity_f(component.predict(docs).actions, gold)
-        return scores[bias], -abs(bias)
+    def rank(quarters: int) -> tuple[float, int]:
+        around = sum(scores[quarters + i] for i in range(-REACH, REACH + 1))
+        return round(around, 9), -abs(quarters)
 
-    best = max(biases, key=rank)
-    for step in steps:
-        best = max((best, best - step, best + step), key=rank)
-    component.o_bias = best
+    component.o_bias = best = max(O_BIASES, key=rank) / 4
     return best
 
 
