@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
+from ..describing import META_KEY
 from ..errors import Errors
 from ..model_file import write_file
 from ..ordering.calibration import (
@@ -139,10 +140,28 @@ def calibrate(
     result |= {"max_loss": max_loss, "confidence": confidence, "by_stage": by_stage}
     report(result, name)
     if not dry_run:
-        settings = srsly.json_dumps(component.cfg, indent=2)
-        write_file(Path(pipeline_path) / name / "cfg", settings.encode("utf8"))
+        write_margin(Path(pipeline_path), nlp, name, result)
         msg.good(f"Margin written: {Path(pipeline_path) / name}")
     return result
+
+
+def write_margin(
+    folder: Path, nlp: Language, name: str, result: dict[str, Any]
+) -> None:
+    """Write the margin of a component, and what was found, into its saved pipeline."""
+    component: Any = nlp.get_pipe(name)
+    settings = srsly.json_dumps(component.cfg, indent=2)
+    write_file(folder / name / "cfg", settings.encode("utf8"))
+    meta = srsly.read_json(folder / "meta.json")
+    described = meta.setdefault(META_KEY, {})
+    described[name] = {
+        **component.describe(),
+        "mean_templates": result["templates"],
+        "promise": {key: result[key] for key in ("max_loss", "confidence")},
+    }
+    write_file(
+        folder / "meta.json", (srsly.json_dumps(meta, indent=2) + "\n").encode("utf8")
+    )
 
 
 def prepare(nlp: Language, name: str, examples: list[Example]) -> None:

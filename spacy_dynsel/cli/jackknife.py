@@ -18,6 +18,7 @@ from ..errors import Errors
 from ..model_file import write_file
 from ..tasks.model import get_fold
 from .group import dynsel_cli
+from .options import CODE
 
 BATCH = 64
 
@@ -32,7 +33,7 @@ def jackknife_cli(
     epochs: int = Opt(8, "--epochs", "-e", min=1, help="How often each sees its data"),
     dropout: float = Opt(0.1, "--dropout", "-d", help="Share of templates left out"),
     seed: int = Opt(0, "--seed", "-s", help="Seed of the order of the data"),
-    code_path: Path | None = Opt(None, "--code", "-c", help="Python file with code"),
+    code_path: Path | None = CODE,
 ) -> None:
     """
     Replace the tags of a corpus by those of taggers that have not seen the doc. Each
