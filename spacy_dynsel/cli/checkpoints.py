@@ -23,7 +23,7 @@ TOLERANCE = 1.02
 def checkpoints_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config with the templates", exists=True),
-    output_path: Path | None = Arg(None, help="Template file to write"),
+    output_path: Path = Arg(..., help="Template file to write"),
     stages: int | None = Opt(None, "--stages", "-s", help="The number of stages"),
     most: int = Opt(6, "--most", help="Up to how many stages to try"),
     max_loss: float = Opt(0.1, "--max-loss", help="Points of held-out accuracy"),

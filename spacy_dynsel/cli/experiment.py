@@ -26,6 +26,7 @@ from ..report.experiment import (
 )
 from ..report.results import make_claims, make_figures, make_page, make_tables
 from ..templates import default_templates, read_templates
+from ._data import make_language
 from .group import dynsel_cli
 
 
@@ -88,7 +89,7 @@ def experiment(
     """
     if not corpora:
         raise ValueError(Errors.DS139)
-    nlp = spacy.blank(lang)
+    nlp = make_language(lang)
     settings = [list(corpora), lang, epochs, limit, orders, fast, seed]
     digest = hashlib.sha256(json.dumps(settings).encode("utf8"))
     experiments = {}

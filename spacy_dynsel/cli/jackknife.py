@@ -17,6 +17,7 @@ from ..bridge import read_tags
 from ..errors import Errors
 from ..model_file import write_file
 from ..tasks.model import get_fold
+from ._data import make_language
 from .group import dynsel_cli
 from .options import CODE
 
@@ -80,7 +81,7 @@ def jackknife(
     if name not in config.get("components", {}):
         known = ", ".join(config.get("components", {}))
         raise ValueError(Errors.DS125.format(name=name, known=known))
-    nlp = util.get_lang_class(config["nlp"]["lang"])()
+    nlp = make_language(config["nlp"]["lang"])
     docs = list(DocBin().from_disk(input_path).get_docs(nlp.vocab))
     golds = [doc.copy() for doc in docs]
     numbers = [get_fold(doc, folds) for doc in docs]

@@ -29,6 +29,7 @@ from ._data import (
     check_annotation,
     find_name,
     make_component,
+    make_language,
     read_docbin,
     read_train,
     share_tags,
@@ -174,7 +175,7 @@ def load_decisions(
 ) -> tuple[Decisions, str]:
     """The recorded decisions of a config's component, and the name of the part."""
     name = find_name(config, name)
-    nlp = util.get_lang_class(config["nlp"]["lang"])()
+    nlp = make_language(config["nlp"]["lang"])
     component = make_component(nlp, config, name)
     if part is None:
         part = "actions" if hasattr(component.engine, "parts") else "templates"
