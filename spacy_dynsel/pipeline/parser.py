@@ -161,6 +161,18 @@ class DynselParser(DynselComponent):
                 if lifted[end - len(doc) : end].any():
                     deprojectivize(doc)
 
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """See DynselComponent.score."""
+        # spaCy's scorer takes the places at which a doc has no head for places without
+        # one in all later docs, too: what is annotated has to come first.
+        ordered = sorted(
+            examples,
+            key=lambda example: (
+                not example.reference.has_annotation("DEP", require_complete=True)
+            ),
+        )
+        return super().score(ordered, **kwargs)
+
     def describe(self) -> dict[str, Any]:
         """See DynselComponent.describe; templates and margin are those of transitions,
         and those of labels stand beside."""
