@@ -1,7 +1,6 @@
 """Set the margin of a trained component so that a loss can be promised."""
 
 import math
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +26,7 @@ from ..ordering.calibration import (
 )
 from ..ordering.decisions import get_golds
 from ..tasks.model import get_fold
+from ..timing import seconds
 from ._data import check_annotation, find_name, load_pipeline, read_docbin
 from .group import dynsel_cli
 
@@ -227,9 +227,9 @@ class Measured:
     def time(self, factors: Sequence[float]) -> float:
         """The seconds that a prediction takes."""
         turn(self.component, self.knobs, factors)
-        start = time.perf_counter()
+        start = seconds()
         self.component._predict(self.docs)
-        return time.perf_counter() - start
+        return seconds() - start
 
 
 def count_right(

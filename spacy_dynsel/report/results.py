@@ -256,7 +256,7 @@ def make_page(results: dict[str, Any], about: dict[str, Any]) -> str:
         drawn = "".join(page.figure(*one) for one in figures.get(title, []))
         sections.append((title, page.table(names, ours, theirs) + drawn))
     note = (
-        "<p>Speeds are those of predicting, in time, measured side by side in one "
+        "<p>Speeds are those of predicting, in CPU time, measured side by side in one "
         "process, beside a model that reads all templates one after the other, as "
         "those with early exit do. In one stage, the same templates are added up "
         "together, which is faster: few stages are for use, many for research. "
