@@ -133,12 +133,15 @@ def make_figures(task: str, results: dict[str, Any]) -> list[tuple[str, str]]:
         )
         for number, kind in enumerate(dynamic)
     ]
+    # The shortest prefixes are fast and far off: they would squeeze all the rest.
+    lowest = min(x for line in right for x, _ in line.points)
     right.append(
         Line(
             "fixed prefixes, own models",
             [
                 (results[kind]["all"][score], times["full"] / times[kind])
                 for kind in fixed
+                if results[kind]["all"][score] >= lowest
             ],
             2,
             dashed=True,
