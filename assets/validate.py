@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Check the corpus files train.conllu, dev.conllu and test.conllu.
 
-Usage: python validate.py [FOLDER]
+Usage: python validate.py [FOLDER [SUMMARY]]
 
-FOLDER is the folder of this script unless given. Prints a summary with counts.
+FOLDER is the folder of this script unless given. Prints a summary with counts, and
+writes it to the file SUMMARY if that is given.
 Every fault is reported on stderr as ``file:line: message``, and the exit status
 is then 1. Needs Python 3.10 or newer and nothing beyond the standard library.
 """
@@ -418,8 +419,10 @@ def main(argv: list[str]) -> int:
     check_ids(corpus, paths, report)
     for fault in report.faults:
         print(fault, file=sys.stderr)
-    print(summary(corpus))
-    print(f"{len(report.faults)} faults" if report.faults else "no faults")
+    text = f"{summary(corpus)}\n{len(report.faults) or 'no'} faults"
+    print(text)
+    if len(argv) > 2:
+        Path(argv[2]).write_text(text + "\n", encoding="utf8")
     return 1 if report.faults else 0
 
 

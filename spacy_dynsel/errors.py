@@ -323,7 +323,7 @@ class Errors(metaclass=ErrorsWithCodes):
     DS152 = "'{path}' has no sentences that could be converted."
     DS153 = (
         "spaCy has no language '{lang}', or lacks a package for it. Give the code of "
-        "another by --lang; 'xx' is for any."
+        "another by --lang, or by --nlp.lang where there is a config; 'xx' is for any."
     )
     DS154 = "'{path}' is not a DocBin, or damaged. Write it anew, or give --format."
     DS155 = "Give either --documents or --paragraphs."

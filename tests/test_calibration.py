@@ -181,7 +181,7 @@ def test_components(name, trained):
     assert result["bound"] <= 3
     assert result["templates"] < result["all_templates"]
     changed = {file for file, data in before.items() if file.read_bytes() != data}
-    assert changed <= {path / name / "cfg"}
+    assert changed <= {path / name / "cfg", path / "meta.json"}
     assert not list(path.rglob("*.part"))
 
 

@@ -172,3 +172,7 @@ def test_command(corpora, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert (output / "report.html").exists()
+    # Ours beside the paper's, in one line.
+    [line] = [line for line in done.stdout.splitlines() if "Baseline" in line]
+    assert line.count("Baseline") == 2
+    assert "97.22" in line.partition("|")[2]

@@ -181,6 +181,32 @@ class TestJournal:
         with pytest.raises(ValueError, match="DS129"):
             Journal(path, "a")
 
+    @pytest.mark.parametrize("n_before", [0, 4])
+    def test_time_left(self, tmp_path, monkeypatch, capsys, n_before):
+        """Steps count by their costs; what was done before an interruption does not
+        tell how fast this run is."""
+        now = 0.0
+
+        def work(seconds):
+            nonlocal now
+            now += seconds
+
+        monkeypatch.setattr("tqdm.std.time", lambda: now)
+        path = tmp_path / "journal"
+        costs = {str(k): k + 1.0 for k in range(20)}
+        names = list(costs)
+        for name in names[:n_before]:
+            Journal(path, "a").do(name, lambda: None)
+        with Journal(path, "a", show=True) as journal:
+            journal.plan(costs)
+            for k in range(n_before, 10):
+                journal.do(names[k], lambda k=k: work(7 * costs[names[k]]))
+                left = 7 * sum(costs[name] for name in names[k + 1 :])
+                shown = capsys.readouterr().err.rpartition(", ")[2]
+                clock = shown.removesuffix(" left").split(":")
+                seconds = sum(60**i * int(n) for i, n in enumerate(reversed(clock)))
+                assert seconds == pytest.approx(left, abs=1.0)
+
 
 @pytest.mark.parametrize("name", ["wrapper", "lasso"])
 def test_killed_at_random_moments(name, tmp_path):

@@ -21,6 +21,14 @@ from ..pipeline.tagger import DynselTagger
 SIMPLER = {"folds": 0, "seeds": 1, "two_passes": False}
 
 
+def make_language(lang: str) -> Language:
+    """An empty pipeline."""
+    try:
+        return util.get_lang_class(lang)()
+    except ImportError as error:
+        raise ValueError(Errors.DS153.format(lang=lang)) from error
+
+
 def find_name(config: Config, name: str | None) -> str:
     """The component that is meant: the one that is named, or the first of ours."""
     components = config.get("components", {})

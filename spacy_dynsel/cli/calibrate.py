@@ -1,7 +1,6 @@
 """Set the margin of a trained component so that a loss can be promised."""
 
 import math
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
+from ..describing import META_KEY
 from ..errors import Errors
 from ..model_file import write_file
 from ..ordering.calibration import (
@@ -26,6 +26,7 @@ from ..ordering.calibration import (
 )
 from ..ordering.decisions import get_golds
 from ..tasks.model import get_fold
+from ..timing import seconds
 from ._data import check_annotation, find_name, load_pipeline, read_docbin
 from .group import dynsel_cli
 
@@ -139,10 +140,28 @@ def calibrate(
     result |= {"max_loss": max_loss, "confidence": confidence, "by_stage": by_stage}
     report(result, name)
     if not dry_run:
-        settings = srsly.json_dumps(component.cfg, indent=2)
-        write_file(Path(pipeline_path) / name / "cfg", settings.encode("utf8"))
+        write_margin(Path(pipeline_path), nlp, name, result)
         msg.good(f"Margin written: {Path(pipeline_path) / name}")
     return result
+
+
+def write_margin(
+    folder: Path, nlp: Language, name: str, result: dict[str, Any]
+) -> None:
+    """Write the margin of a component, and what was found, into its saved pipeline."""
+    component: Any = nlp.get_pipe(name)
+    settings = srsly.json_dumps(component.cfg, indent=2)
+    write_file(folder / name / "cfg", settings.encode("utf8"))
+    meta = srsly.read_json(folder / "meta.json")
+    described = meta.setdefault(META_KEY, {})
+    described[name] = {
+        **component.describe(),
+        "mean_templates": result["templates"],
+        "promise": {key: result[key] for key in ("max_loss", "confidence")},
+    }
+    write_file(
+        folder / "meta.json", (srsly.json_dumps(meta, indent=2) + "\n").encode("utf8")
+    )
 
 
 def prepare(nlp: Language, name: str, examples: list[Example]) -> None:
@@ -208,9 +227,9 @@ class Measured:
     def time(self, factors: Sequence[float]) -> float:
         """The seconds that a prediction takes."""
         turn(self.component, self.knobs, factors)
-        start = time.perf_counter()
+        start = seconds()
         self.component._predict(self.docs)
-        return time.perf_counter() - start
+        return seconds() - start
 
 
 def count_right(

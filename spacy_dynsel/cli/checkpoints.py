@@ -12,30 +12,28 @@ from ..model_file import write_file
 from ..ordering.checkpoints import Proposal, learn_prefixes, propose
 from ..templates import CHECKPOINT
 from .group import dynsel_cli
+from .options import CODE, HELD_OUT, LIMIT, NAME, PART, SHARE, WITH_OVERRIDES
 from .order import load_decisions
 
 # Among the numbers of stages, the smallest that costs hardly more than the best.
 TOLERANCE = 1.02
 
 
-@dynsel_cli.command(
-    "checkpoints",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)
+@dynsel_cli.command("checkpoints", context_settings=WITH_OVERRIDES)
 def checkpoints_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config with the templates", exists=True),
-    output_path: Path | None = Arg(None, help="Template file to write"),
+    output_path: Path = Arg(..., help="Template file to write"),
     stages: int | None = Opt(None, "--stages", "-s", help="The number of stages"),
     most: int = Opt(6, "--most", help="Up to how many stages to try"),
     max_loss: float = Opt(0.1, "--max-loss", help="Points of held-out accuracy"),
     overhead: float = Opt(1.0, "--overhead", help="Cost of a checkpoint in templates"),
-    name: str | None = Opt(None, "--name", "-n", help="The component in the config"),
-    part: str | None = Opt(None, "--part", "-p", help="Of a parser: actions, labels"),
-    held_out: Path | None = Opt(None, "--held-out", help="DocBin to choose by"),
-    share: float = Opt(0.1, "--share", help="Held-out share of the training data"),
-    limit: int = Opt(0, "--limit", "-l", help="How many docs to use, 0 for all"),
-    code_path: Path | None = Opt(None, "--code", "-c", help="Python file with code"),
+    name: str | None = NAME,
+    part: str | None = PART,
+    held_out: Path | None = HELD_OUT,
+    share: float = SHARE,
+    limit: int = LIMIT,
+    code_path: Path | None = CODE,
 ) -> None:
     """
     Propose checkpoints for the templates of a config, in the order in which they are,

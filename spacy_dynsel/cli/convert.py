@@ -7,13 +7,13 @@ from pathlib import Path
 
 from spacy.cli._util import Arg, Opt
 from spacy.tokens import Doc, DocBin
-from spacy.util import get_lang_class
 from spacy.vocab import Vocab
 from wasabi import msg
 
 from ..conll import Columns, Level, make_docs, read_columns, read_conllu
 from ..errors import Errors
 from ..model_file import write_file
+from ._data import make_language
 from .group import dynsel_cli
 
 # How many of the sentences that were left out to name.
@@ -69,7 +69,7 @@ def convert_cli(
     Columns are counted from 1, or from the end with negative numbers.
     """
     if documents and paragraphs:
-        msg.fail(Errors.DS155, exits=1)
+        raise ValueError(Errors.DS155)
     level: Level = "sentence"
     if documents or paragraphs:
         level = "document" if documents else "paragraph"
@@ -80,19 +80,16 @@ def convert_cli(
         document_mark=document_mark,
         empty_word=empty_word,
     )
-    try:
-        convert(
-            input_path,
-            output_path,
-            format=format,
-            level=level,
-            lang=lang,
-            tag_column=tag_column,
-            columns=columns,
-            skip_bad=skip_bad,
-        )
-    except ValueError as error:
-        msg.fail(str(error), exits=1)
+    convert(
+        input_path,
+        output_path,
+        format=format,
+        level=level,
+        lang=lang,
+        tag_column=tag_column,
+        columns=columns,
+        skip_bad=skip_bad,
+    )
 
 
 def convert(
@@ -119,7 +116,7 @@ def convert(
     skip_bad (bool): Whether to leave out sentences with malformed lines.
     RETURNS (Path): The DocBin.
     """
-    vocab = _make_vocab(lang)
+    vocab = make_language(lang).vocab
     skipped: list[str] | None = [] if skip_bad else None
     format = format or SUFFIXES.get(input_path.suffix.lower())
     if format is None:
@@ -153,13 +150,6 @@ def convert(
     n_tokens = sum(map(len, docs))
     msg.good(f"{len(docs)} docs, {n_tokens} tokens: {output_path}")
     return output_path
-
-
-def _make_vocab(lang: str) -> Vocab:
-    try:
-        return get_lang_class(lang)().vocab
-    except ImportError as error:
-        raise ValueError(Errors.DS153.format(lang=lang)) from error
 
 
 def _parse_number(tag_column: str | None) -> int | None:

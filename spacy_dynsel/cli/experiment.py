@@ -4,6 +4,7 @@ import hashlib
 import json
 import platform
 import shutil
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,9 @@ from ..report.experiment import (
     compare_orders,
     plan_orders,
 )
-from ..report.results import (
-    NAMES,
-    TITLES,
-    make_claims,
-    make_figures,
-    make_page,
-    make_rows,
-)
+from ..report.results import make_claims, make_figures, make_page, make_tables
 from ..templates import default_templates, read_templates
+from ._data import make_language
 from .group import dynsel_cli
 
 
@@ -94,7 +89,7 @@ def experiment(
     """
     if not corpora:
         raise ValueError(Errors.DS139)
-    nlp = spacy.blank(lang)
+    nlp = make_language(lang)
     settings = [list(corpora), lang, epochs, limit, orders, fast, seed]
     digest = hashlib.sha256(json.dumps(settings).encode("utf8"))
     experiments = {}
@@ -185,32 +180,20 @@ def write_report(folder: Path, results: dict[str, Any], about: dict[str, Any]) -
 
 
 def show(results: dict[str, Any]) -> None:
-    """Print the tables."""
-    for task in TASKS:
-        if task in results:
-            msg.divider(TITLES[task])
-            rows = [
-                tuple(
-                    "" if v is None else f"{v:.2f}" if isinstance(v, float) else v
-                    for v in row
-                )
-                for row in make_rows(task, results[task])
-            ]
-            msg.table(rows, header=NAMES[task])
-    if "orders" in results:
-        msg.divider("Table 4: ordering methods")
-        msg.table(
-            [
-                (
-                    row["method"],
-                    row["size"],
-                    f"{row['accuracy']:.2f}",
-                    f"{row['speed_up']:.2f}",
-                )
-                for row in results["orders"]
-            ],
-            header=("Method", "Templates", "Accuracy", "Speed"),
-        )
+    """Print the tables, ours beside the paper's."""
+    for title, names, ours, theirs in make_tables(results):
+        msg.divider(f"{title} (here | the paper)")
+        rows = [
+            (*map(show_cell, own), "|", *map(show_cell, other))
+            for own, other in zip_longest(ours, theirs, fillvalue=[""] * len(names))
+        ]
+        msg.table(rows, header=(*names, "|", *names))
     for claim in make_claims(results):
         show_claim = msg.good if claim["holds"] else msg.warn
         show_claim(f"{claim['claim']}: {claim['numbers']}")
+
+
+def show_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

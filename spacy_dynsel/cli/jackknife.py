@@ -17,7 +17,9 @@ from ..bridge import read_tags
 from ..errors import Errors
 from ..model_file import write_file
 from ..tasks.model import get_fold
+from ._data import make_language
 from .group import dynsel_cli
+from .options import CODE
 
 BATCH = 64
 
@@ -32,7 +34,7 @@ def jackknife_cli(
     epochs: int = Opt(8, "--epochs", "-e", min=1, help="How often each sees its data"),
     dropout: float = Opt(0.1, "--dropout", "-d", help="Share of templates left out"),
     seed: int = Opt(0, "--seed", "-s", help="Seed of the order of the data"),
-    code_path: Path | None = Opt(None, "--code", "-c", help="Python file with code"),
+    code_path: Path | None = CODE,
 ) -> None:
     """
     Replace the tags of a corpus by those of taggers that have not seen the doc. Each
@@ -79,7 +81,7 @@ def jackknife(
     if name not in config.get("components", {}):
         known = ", ".join(config.get("components", {}))
         raise ValueError(Errors.DS125.format(name=name, known=known))
-    nlp = util.get_lang_class(config["nlp"]["lang"])()
+    nlp = make_language(config["nlp"]["lang"])
     docs = list(DocBin().from_disk(input_path).get_docs(nlp.vocab))
     golds = [doc.copy() for doc in docs]
     numbers = [get_fold(doc, folds) for doc in docs]

@@ -29,34 +29,33 @@ from ._data import (
     check_annotation,
     find_name,
     make_component,
+    make_language,
     read_docbin,
     read_train,
     share_tags,
 )
 from .group import dynsel_cli
+from .options import CODE, HELD_OUT, LIMIT, NAME, PART, SHARE, WITH_OVERRIDES
 
 METHODS = ("wrapper", "lasso", "gomp", "contribution")
 GUIDE_EPOCHS = 2
 
 
-@dynsel_cli.command(
-    "order",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)
+@dynsel_cli.command("order", context_settings=WITH_OVERRIDES)
 def order_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config of the training", exists=True),
     output_path: Path = Arg(..., help="Template file to write"),
     method: str = Opt("wrapper", "--method", "-m", help=f"One of {', '.join(METHODS)}"),
-    name: str | None = Opt(None, "--name", "-n", help="The component in the config"),
-    part: str | None = Opt(None, "--part", "-p", help="Of a parser: actions, labels"),
     templates: int | None = Opt(None, "--templates", "-t", help="How many to order"),
-    held_out: Path | None = Opt(None, "--held-out", help="DocBin to choose by"),
-    share: float = Opt(0.1, "--share", help="Held-out share of the training data"),
     each: bool = Opt(True, "--each/--one-stage", help="Checkpoint after each template"),
     restart: bool = Opt(False, "--restart", help="Do not resume an interrupted run"),
-    limit: int = Opt(0, "--limit", "-l", help="How many docs to use, 0 for all"),
-    code_path: Path | None = Opt(None, "--code", "-c", help="Python file with code"),
+    name: str | None = NAME,
+    part: str | None = PART,
+    held_out: Path | None = HELD_OUT,
+    share: float = SHARE,
+    limit: int = LIMIT,
+    code_path: Path | None = CODE,
 ) -> None:
     """
     Order the templates of a component, the most useful first. Settings of the method
@@ -176,7 +175,7 @@ def load_decisions(
 ) -> tuple[Decisions, str]:
     """The recorded decisions of a config's component, and the name of the part."""
     name = find_name(config, name)
-    nlp = util.get_lang_class(config["nlp"]["lang"])()
+    nlp = make_language(config["nlp"]["lang"])
     component = make_component(nlp, config, name)
     if part is None:
         part = "actions" if hasattr(component.engine, "parts") else "templates"

@@ -46,10 +46,7 @@ def visualize_cli(
     Write a page that shows, for each word of a text, how many templates it took, what
     the second-best label was and which templates decided; and the entities and arcs.
     """
-    try:
-        page = render_page(load_model(pipeline), text)
-    except (OSError, ValueError) as error:
-        msg.fail(str(error), exits=1)
+    page = render_page(load_model(pipeline), text)
     output_path.parent.mkdir(parents=True, exist_ok=True)
     write_file(output_path, page.encode("utf8"))
     msg.good(f"Page written: {output_path}")

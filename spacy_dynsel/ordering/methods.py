@@ -6,7 +6,6 @@ journal, and returns the order with what it found out about each place.
 
 import math
 import os
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from ..errors import Errors
+from ..timing import seconds
 from ._fit import (
     add_scores,
     correlation,
@@ -428,9 +428,9 @@ def measure_times(decisions: Decisions) -> np.ndarray:
         values = np.ones((max(1, size), scores.shape[1]), dtype="float32")
         best = math.inf
         for _ in range(3):
-            start = time.perf_counter()
+            start = seconds()
             add_scores(ids, t, values, scores)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, seconds() - start)
         times.append(1e9 * best / len(ids))
     return decisions.nanoseconds + np.array(times)
 

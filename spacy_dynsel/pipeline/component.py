@@ -19,6 +19,7 @@ from thinc.api import Model
 from ..errors import Errors
 from ..model_file import write_file
 from ..settings import check_margins
+from ..templates import Templates
 
 MAX_CACHE_SIZE = 1 << 24
 
@@ -79,6 +80,7 @@ class DynselComponent(TrainablePipe):
             "n_threads": n_threads,
             **settings,
         }
+        self._mean_templates: float | None = None
         self._check_settings()
         self._sync_labels()
 
@@ -147,11 +149,26 @@ class DynselComponent(TrainablePipe):
         examples = list(examples)
         scores = super().score(examples, **kwargs)
         docs = [example.predicted for example in examples]
+        self._mean_templates = None
         if self.engine.is_initialized and any(map(len, docs)):
-            scores["dynsel_templates"] = self.statistics(docs)["templates"]
-        else:
-            scores["dynsel_templates"] = None
+            self._mean_templates = self.statistics(docs)["templates"]
+        scores["dynsel_templates"] = self._mean_templates
         return scores
+
+    def describe(self) -> dict[str, Any]:
+        """What is worth knowing about the component without loading it.
+
+        RETURNS (dict): The number of its templates and after how many of them there
+            are checkpoints, the margin, and the mean number of templates for a token
+            of the data that it was last scored on.
+        """
+        checkpoints = list(self._exit_templates.checkpoints)
+        return {
+            "templates": checkpoints[-1],
+            "checkpoints": checkpoints,
+            "margin": self.cfg["margin"],
+            "mean_templates": self._mean_templates,
+        }
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialize the component."""
@@ -207,6 +224,11 @@ class DynselComponent(TrainablePipe):
         )
         self._check_settings()
         return self
+
+    @property
+    def _exit_templates(self) -> Templates:
+        """The templates that the margin is about."""
+        return self.engine.templates
 
     def _predict(self, docs: list[Doc]) -> Any:
         """Predict with the compiled weights, as the settings say."""

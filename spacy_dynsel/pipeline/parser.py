@@ -31,6 +31,7 @@ from ..bridge import (
 from ..errors import Errors
 from ..tasks.transitions import GoldParse, ParseBatch, ParseExplanation, TaggedWords
 from ..tasks.trees import classify_tree
+from ..templates import Templates
 from .component import DynselComponent, RecentDocs
 
 ROOT_LABEL = "ROOT"
@@ -160,6 +161,30 @@ class DynselParser(DynselComponent):
                 if lifted[end - len(doc) : end].any():
                     deprojectivize(doc)
 
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """See DynselComponent.score."""
+        # spaCy's scorer takes the places at which a doc has no head for places without
+        # one in all later docs, too: what is annotated has to come first.
+        ordered = sorted(
+            examples,
+            key=lambda example: (
+                not example.reference.has_annotation("DEP", require_complete=True)
+            ),
+        )
+        return super().score(ordered, **kwargs)
+
+    def describe(self) -> dict[str, Any]:
+        """See DynselComponent.describe; templates and margin are those of transitions,
+        and those of labels stand beside."""
+        label_checkpoints = list(self.engine.arcs.templates.checkpoints)
+        return {
+            **super().describe(),
+            "label_templates": label_checkpoints[-1],
+            "label_checkpoints": label_checkpoints,
+            "label_margin": self.cfg["label_margin"],
+            "branches": self.branches,
+        }
+
     def explain(self, doc: Doc) -> list[ParseExplanation]:
         """Say for each token how it was parsed.
 
@@ -288,6 +313,10 @@ class DynselParser(DynselComponent):
         self.cfg["labels"].append(label)
         self._sync_labels()
         return 1
+
+    @property
+    def _exit_templates(self) -> Templates:
+        return self.engine.actions.templates
 
     def _predict(self, docs: list[Doc]) -> ParseBatch:
         return self.engine.predict(

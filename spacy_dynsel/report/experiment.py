@@ -11,7 +11,6 @@ dynamic, paper: the same with the losses up to the first prefix that is satisfie
 import copy
 import math
 import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,6 +37,7 @@ from ..ordering.methods import (
     measure_times,
 )
 from ..settings import LearnerSettings
+from ..timing import seconds
 
 BATCH = 64
 DROPOUT = 0.1
@@ -316,9 +316,9 @@ class Experiment:
                 component.margin = margin
                 # Once to fill its caches, once to be timed.
                 component.predict(docs)
-                start = time.perf_counter()
+                start = seconds()
                 component.predict(docs)
-                times[name].append(time.perf_counter() - start)
+                times[name].append(seconds() - start)
         return times
 
     def _try_stagewise(self) -> dict[str, Any]:

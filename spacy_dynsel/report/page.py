@@ -12,7 +12,8 @@ table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #e3e3e3;
   font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
-thead th { border-bottom: 2px solid #888; } .group { text-align: center; }
+thead th { border-bottom: 2px solid #888; }
+thead th.group { border: 0; text-align: left; } .start { padding-left: 2.5rem; }
 .paper { color: #777; } .holds { color: #2c7a3f; } .fails { color: #b3402a; }
 figure { display: inline-block; width: 28rem; max-width: 100%; margin: 0; }
 figcaption { font-size: .9rem; color: #555; } .text { text-align: left !important; }
@@ -30,18 +31,21 @@ def table(
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     groups = ""
     if paper:
+        span = f'colspan="{len(names)}"'
         groups = (
-            f'<tr><th class="group" colspan="{len(names)}">here</th>'
-            f'<th class="group paper" colspan="{len(names)}">the paper</th></tr>'
+            f'<tr><th class="group" {span}>here</th>'
+            f'<th class="group paper start" {span}>the paper</th></tr>'
         )
-        head += "".join(f'<th class="paper">{escape(name)}</th>' for name in names)
+        head += f'<th class="paper text start">{escape(names[0])}</th>'
+        head += "".join(f'<th class="paper">{escape(name)}</th>' for name in names[1:])
     rows = []
     for i in range(max(len(ours), len(paper))):
         cells = [_cell(value) for value in (ours[i] if i < len(ours) else [])]
         cells += ["<td></td>"] * (len(names) - len(cells))
         if paper:
             other = [
-                _cell(value, "paper") for value in (paper[i] if i < len(paper) else [])
+                _cell(value, "paper" if column else "paper start")
+                for column, value in enumerate(paper[i] if i < len(paper) else [])
             ]
             cells += other + ["<td></td>"] * (len(names) - len(other))
         rows.append(f"<tr>{''.join(cells)}</tr>")

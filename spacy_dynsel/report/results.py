@@ -1,7 +1,7 @@
 """From numbers to the tables, figures and claims of the paper."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,20 @@ TITLES = {
     "parsing": "Table 2: parsing",
     "entities": "Table 3: entities",
 }
+
+
+class Table(NamedTuple):
+    """A table of ours and the one of the paper.
+
+    title (str): What it is about.
+    names (Sequence): The names of the columns, for both.
+    ours (Sequence), paper (Sequence): The rows.
+    """
+
+    title: str
+    names: Sequence[str]
+    ours: Sequence[Sequence[Any]]
+    paper: Sequence[Sequence[Any]]
 
 
 def make_rows(task: str, results: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -55,6 +69,23 @@ def make_rows(task: str, results: dict[str, Any]) -> list[tuple[Any, ...]]:
                 )
     # What the paper does not have comes last, so that its rows stand beside ours.
     return [*rows, row("One stage", results["one stage"]["all"], "one stage")]
+
+
+def make_tables(results: dict[str, Any]) -> list[Table]:
+    """The tables that there are numbers for."""
+    tables = [
+        Table(TITLES[task], NAMES[task], make_rows(task, results[task]), PAPER[task])
+        for task in TASKS
+        if task in results
+    ]
+    if "orders" in results:
+        rows = [
+            (row["method"], row["size"], row["accuracy"], row["speed_up"])
+            for row in results["orders"]
+        ]
+        names = ("Method", "Templates", "Accuracy", "Speed")
+        tables.append(Table("Table 4: ordering methods", names, rows, paper.ORDERING))
+    return tables
 
 
 def make_figures(task: str, results: dict[str, Any]) -> list[tuple[str, str]]:
@@ -102,12 +133,15 @@ def make_figures(task: str, results: dict[str, Any]) -> list[tuple[str, str]]:
         )
         for number, kind in enumerate(dynamic)
     ]
+    # The shortest prefixes are fast and far off: they would squeeze all the rest.
+    lowest = min(x for line in right for x, _ in line.points)
     right.append(
         Line(
             "fixed prefixes, own models",
             [
                 (results[kind]["all"][score], times["full"] / times[kind])
                 for kind in fixed
+                if results[kind]["all"][score] >= lowest
             ],
             2,
             dashed=True,
@@ -216,28 +250,16 @@ def _interpolate(curve: Sequence[tuple[float, float]], at: float) -> float:
 def make_page(results: dict[str, Any], about: dict[str, Any]) -> str:
     """The report."""
     sections = [("What the paper found", page.claims(make_claims(results)))]
-    for task in TASKS:
-        if task in results:
-            rows = make_rows(task, results[task])
-            figures = make_figures(task, results[task])
-            sections.append(
-                (
-                    TITLES[task],
-                    page.table(NAMES[task], rows, PAPER[task])
-                    + "".join(page.figure(*one) for one in figures),
-                )
-            )
-    if "orders" in results:
-        rows = [
-            (row["method"], row["size"], row["accuracy"], row["speed_up"])
-            for row in results["orders"]
-        ]
-        names = ("Method", "Templates", "Accuracy", "Speed")
-        sections.append(
-            ("Table 4: ordering methods", page.table(names, rows, paper.ORDERING))
-        )
+    figures = {
+        TITLES[task]: make_figures(task, results[task])
+        for task in TASKS
+        if task in results
+    }
+    for title, names, ours, theirs in make_tables(results):
+        drawn = "".join(page.figure(*one) for one in figures.get(title, []))
+        sections.append((title, page.table(names, ours, theirs) + drawn))
     note = (
-        "<p>Speeds are those of predicting, in time, measured side by side in one "
+        "<p>Speeds are those of predicting, in CPU time, measured side by side in one "
         "process, beside a model that reads all templates one after the other, as "
         "those with early exit do. In one stage, the same templates are added up "
         "together, which is faster: few stages are for use, many for research. "

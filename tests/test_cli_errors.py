@@ -1,0 +1,37 @@
+"""Commands say what is wrong, and show no traceback."""
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_dynsel.cli import dynsel_cli
+from test_order_cli import CONFIGS, write_corpus
+
+TAGGER = str(CONFIGS / "tagger.cfg")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("order {cfg} out.txt --method best --paths.train train.spacy", "DS133"),
+        ("order {cfg} out.txt --paths.train none.spacy", "none.spacy"),
+        ("order {cfg} out.txt --paths.train train.spacy --nlp.lang zz", "DS153"),
+        ("checkpoints {cfg} out.txt --paths.train train.spacy --nlp.lang zz", "DS153"),
+        ("jackknife {cfg} train.spacy out.spacy --name other", "DS125"),
+        ("convert train.spacy out.spacy --lang zz", "DS153"),
+        ("convert train.spacy out.spacy --documents --paragraphs", "DS155"),
+        ("experiment out", "DS139"),
+        ("experiment out --tagging none.spacy none.spacy", "none.spacy"),
+        ("experiment out --tagging train.spacy train.spacy --lang zz", "DS153"),
+        ("calibrate . train.spacy", "DS137"),
+        ("visualize none text", "E050"),
+    ],
+)
+def test_message(command, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_corpus(tmp_path / "train.spacy", n=10)
+    before = sorted(tmp_path.rglob("*"))
+    result = CliRunner().invoke(dynsel_cli, command.format(cfg=TAGGER).split())
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert message in result.output
+    assert sorted(tmp_path.rglob("*")) == before

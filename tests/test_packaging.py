@@ -1,0 +1,66 @@
+"""What a package of a pipeline says about itself."""
+
+import pytest
+import spacy
+import srsly
+from spacy.cli.package import package
+from spacy.cli.train import train
+
+from spacy_dynsel.about import __version__
+from spacy_dynsel.cli.calibrate import calibrate
+from test_order_cli import CONFIGS, write_corpus
+
+QUICK = {
+    "training.max_epochs": 2,
+    "training.batcher.n_batches": 5,
+    "training.eval_frequency": 9,
+}
+# What would only take time here.
+SMALL = {
+    "components.dynsel_tagger.model.folds": 0,
+    "components.dynsel_parser.model.folds": 0,
+    "components.dynsel_parser.model.seeds": 1,
+}
+
+
+# spaCy leaves it to the garbage collector to close what it writes.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_package(tmp_path):
+    paths = {
+        "paths.train": str(write_corpus(tmp_path / "train.spacy", n=30)),
+        "paths.dev": str(write_corpus(tmp_path / "dev.spacy", n=100)),
+    }
+    train(
+        CONFIGS / "pipeline.cfg",
+        tmp_path / "out",
+        overrides={**paths, **QUICK, **SMALL},
+    )
+    best = tmp_path / "out" / "model-best"
+    before = srsly.read_json(best / "meta.json")["dynsel"]
+    nlp = spacy.load(best)
+    assert list(before) == nlp.pipe_names
+    for name, described in before.items():
+        component = nlp.get_pipe(name)
+        assert described["margin"] == component.margin
+        assert len(described["checkpoints"]) == component.engine.n_stages
+        assert described["templates"] == described["checkpoints"][-1]
+        assert 1 <= described["mean_templates"] <= described["templates"]
+    assert before["dynsel_parser"]["label_margin"] == 6.0
+
+    calibrate(best, paths["paths.dev"], max_loss=10.0, name="dynsel_tagger")
+    output = tmp_path / "packages"
+    output.mkdir()
+    package(best, output, name="small", version="1.2.3", create_sdist=False)
+    meta = srsly.read_json(output / "en_small-1.2.3" / "meta.json")
+    after = meta["dynsel"]
+    tagger = spacy.load(best).get_pipe("dynsel_tagger")
+    assert after["dynsel_tagger"]["margin"] == tagger.margin
+    assert after["dynsel_tagger"]["margin"] != before["dynsel_tagger"]["margin"]
+    promise = {"max_loss": 10.0, "confidence": 0.95}
+    assert after["dynsel_tagger"]["promise"] == pytest.approx(promise)
+    assert after["dynsel_ner"] == before["dynsel_ner"]
+    assert meta["performance"]["tag_acc"] > 0.5
+    major, minor, _ = __version__.split(".")
+    allowed = f"spacy-dynsel>={__version__},<{major}.{int(minor) + 1}.0"
+    assert meta["requirements"] == [allowed]
