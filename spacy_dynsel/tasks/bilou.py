@@ -609,7 +609,8 @@ class EntityModel(LinearModel):
             self._loaded_second = self._new_second()
             self._loaded_second.from_bytes(arrays["second"].tobytes())
             require(
-                self._loaded_second.labels == meta["labels"],
+                self._loaded_second.is_initialized
+                and self._loaded_second.labels == meta["labels"],
                 "its second pass has other labels",
             )
 

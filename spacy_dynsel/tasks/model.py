@@ -210,8 +210,8 @@ class LinearModel(ABC):
             self.labels = []
             return
         self._check(meta, arrays)
-        self.labels = meta["labels"]
         self._load_extra(meta, arrays)
+        self.labels = meta["labels"]
         self._learner = None
         self._training_lexicon = None
         self._lexicon = None
