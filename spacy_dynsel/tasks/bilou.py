@@ -268,6 +268,12 @@ class EntityModel(LinearModel):
             self._scorer = self._make_scorer(old.index, old.slots, old.scale)
             self._lexicon = None
 
+    @property
+    def n_lexemes(self) -> int:
+        # Each pass has a lexicon of its own, of the same size.
+        second = 0 if self._second is None else self._second.n_lexemes
+        return max(super().n_lexemes, second)
+
     def set_types(self, types: np.ndarray) -> None:
         """Say which string IDs the labels have, so that entities that are set before
         can be recognized."""
