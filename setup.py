@@ -47,6 +47,10 @@ if os.name == "nt":
 else:
     COMPILE_ARGS = ["-O3", "-g0", "-std=c++17", "-pthread", "-Wno-unused-function"]
     LINK_ARGS = ["-pthread"]
+    if os.environ.get("DYNSEL_SANITIZE"):
+        SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        COMPILE_ARGS += ["-O1", "-g1", "-fno-omit-frame-pointer", *SANITIZERS]
+        LINK_ARGS += SANITIZERS
 
 extensions = [
     Extension(

@@ -18,6 +18,8 @@ Level: TypeAlias = Literal["sentence", "paragraph", "document"]
 
 N_COLUMNS = 10
 EMPTY = "_"
+# No sentence has as many words as this number could say.
+NUMBER = "[0-9]{1,9}"
 # E and S are what some call L and U.
 ENTITY = re.compile(r"[BILUES]-.+")
 # How entities stand in the last column of CoNLL-U. Coreference, which some corpora have
@@ -238,7 +240,7 @@ def _parse_conllu(block: list[Line], sentence: Sentence, tag_column: str) -> Non
         number = fields[0]
         if number == str(len(rows) + 1):
             rows.append((line, fields))
-        elif found := re.fullmatch(r"([0-9]+)-([0-9]+)", number):
+        elif found := re.fullmatch(f"({NUMBER})-({NUMBER})", number):
             first, last = int(found[1]), int(found[2])
             covered = ranges[-1][2] if ranges else 0
             if not covered < first == len(rows) + 1 <= last:
@@ -269,7 +271,7 @@ def _parse_word(
         raise line.error(Errors.DS144, upos=upos)
     if feats != EMPTY and not all("=" in feature for feature in feats.split("|")):
         raise line.error(Errors.DS145, feats=feats)
-    if head != EMPTY and not (re.fullmatch("[0-9]+", head) and int(head) <= n_words):
+    if head != EMPTY and not (re.fullmatch(NUMBER, head) and int(head) <= n_words):
         raise line.error(Errors.DS146, head=head, n_words=n_words)
     position = len(sentence.words)
     if head == fields[0]:
@@ -312,11 +314,11 @@ def _check_tree(lines: list[Line], sentence: Sentence) -> None:
         raise lines[roots[1]].error(Errors.DS157)
     safe: set[int] = set()
     for start in range(len(lines)):
-        path: list[int] = []
+        path: set[int] = set()
         i = start
         while i not in safe:
             head = sentence.heads[i]
-            path.append(i)
+            path.add(i)
             if head is None or head == i:
                 break
             if head in path:

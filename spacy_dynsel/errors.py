@@ -183,6 +183,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "The gazetteers {names} differ from those that the model was trained with. "
         "Restore the files, or train anew with embed = true to keep them in the model."
     )
+    DS200 = (
+        "Entry {line} of the gazetteer '{name}' ('{start}...') has {n_characters} "
+        "characters, more than the {most} that are supported. Shorten or remove it."
+    )
     # Parsing
     DS123 = (
         "The training data for component '{name}' has a tree with a cycle, in the doc "

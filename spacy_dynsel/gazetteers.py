@@ -19,6 +19,8 @@ from .core.gazetteer import MAX_ENTRY_TOKENS, MAX_LISTS, compile_lists
 from .errors import Errors
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# Tokenizers may take time that grows with the square of the length.
+MAX_ENTRY_CHARACTERS = 1000
 ARRAYS = ("folded_keys", "folded_lists", "exact_keys", "exact_lists")
 
 
@@ -91,6 +93,16 @@ class Gazetteers:
             phrases = []
             for line, entry in enumerate(entries, start=1):
                 if tokenizer is not None and self.tokenize:
+                    if len(entry) > MAX_ENTRY_CHARACTERS:
+                        raise ValueError(
+                            Errors.DS200.format(
+                                name=name,
+                                line=line,
+                                start=entry[:20],
+                                n_characters=len(entry),
+                                most=MAX_ENTRY_CHARACTERS,
+                            )
+                        )
                     words = [
                         token.text for token in tokenizer(entry) if not token.is_space
                     ]

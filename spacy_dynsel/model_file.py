@@ -46,9 +46,13 @@ def _checksum(data: bytearray) -> int:
     return int(result)
 
 
+def _describe(meta: Any) -> bytes:
+    return json.dumps(meta, sort_keys=True, ensure_ascii=False).encode("utf8")
+
+
 def dump_model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     """Bring a model into the form of a file. Equal models give equal bytes."""
-    text = json.dumps(meta, sort_keys=True, ensure_ascii=False).encode("utf8")
+    text = _describe(meta)
     sections = {"meta": np.frombuffer(text, dtype="uint8"), **arrays}
     table = b"".join(
         _SECTION.pack(name.encode("ascii"), array.dtype.name.encode(), array.nbytes)
@@ -98,17 +102,20 @@ def load_model(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         key = name.rstrip(b"\0").decode("ascii", "replace")
         type_name = dtype.rstrip(b"\0").decode("ascii", "replace")
         position = _aligned(position)
-        if type_name not in DTYPES or position + n_bytes > size:
+        if not key.isascii() or type_name not in DTYPES or position + n_bytes > size:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is invalid"))
         if n_bytes % np.dtype(type_name).itemsize:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is cut"))
         sections[key] = copy[position : position + n_bytes].view(type_name)
         position += n_bytes
     try:
-        meta = json.loads(sections.pop("meta").tobytes())
-    except (KeyError, ValueError) as error:
+        text = sections.pop("meta").tobytes()
+        meta = json.loads(text)
+        # Neither half of a surrogate pair, nor one name twice, nor infinite numbers.
+        is_genuine = isinstance(meta, dict) and _describe(meta) == text
+    except (KeyError, ValueError, RecursionError) as error:
         raise ValueError(Errors.DS035.format(what="it has no description")) from error
-    if not isinstance(meta, dict):
+    if not is_genuine:
         raise ValueError(Errors.DS035.format(what="its description is malformed"))
     return meta, sections
 

@@ -182,6 +182,11 @@ def test_bad_lists(nlp, tmp_path, make, code):
         Gazetteers(**make(tmp_path)).compile()
 
 
+def test_entries_that_would_take_a_tokenizer_long(nlp):
+    with pytest.raises(ValueError, match=r"DS200.*Entry 2"):
+        Gazetteers(entries={"x": ["a", "[" * 100_000]}).compile(nlp.tokenizer)
+
+
 def test_the_longest_entry(nlp):
     entry = " ".join(["w"] * MAX_ENTRY_TOKENS)
     arrays = Gazetteers(entries={"x": [entry]}).compile(nlp.tokenizer)

@@ -101,6 +101,25 @@ def test_crafted_files_are_read_or_refused(data):
         assert "[DS03" in str(error)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"labels": ["\\ud800"]}',
+        b"[" * 100_000,
+        b'{"scale": 1e999}',
+        b'{"labels": [], "labels": []}',
+        b"[]",
+        b"\xff",
+    ],
+)
+def test_descriptions_that_nobody_writes(text):
+    crafted = bytearray(dump_model({}, {"text": np.frombuffer(text, dtype="uint8")}))
+    # What is said last about a section counts.
+    crafted[72:88] = b"meta".ljust(16, b"\0")
+    with pytest.raises(ValueError, match="DS035"):
+        load_model(with_checksum(crafted))
+
+
 def test_files_are_written_whole(tmp_path):
     path = tmp_path / "model"
     write_file(path, b"old")

@@ -12,6 +12,7 @@ import srsly
 from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
+from spacy.util import load_config
 
 from spacy_dynsel.pipeline.ner import DynselNER
 from spacy_dynsel.tasks.bilou import EntityBatch, entity_f
@@ -710,6 +711,52 @@ def test_tags_can_be_used(nlp):
         ner.update([example])
     doc = ner(Doc(nlp.vocab, words=["d", "e", "f"], tags=["N", "X", "X"]))
     assert [ent.start for ent in doc.ents] == [0]
+
+
+def test_error_handler_drops_the_bad_batch_only(nlp, ner):
+    predict = ner.predict
+
+    def fail_on_like(docs):
+        if any("like" in doc.text for doc in docs):
+            raise ValueError("bad doc")
+        return predict(docs)
+
+    ner.predict = fail_on_like
+    failed = []
+    ner.set_error_handler(lambda name, proc, docs, error: failed.extend(docs))
+    docs = list(nlp.pipe(TEXTS, batch_size=1))
+    bad = [text for text in TEXTS if "like" in text]
+    assert [doc.text for doc in failed] == bad
+    assert [doc.text for doc in docs] == [text for text in TEXTS if text not in bad]
+
+
+def test_frozen_sourced_and_annotating(nlp, tmp_path):
+    """Through `spacy train`: a sourced recognizer stays as it is, and another one keeps
+    what the first has found."""
+    train_ner(nlp, make_examples(nlp))
+    nlp.to_disk(tmp_path / "first")
+    docs = [example.reference for example in make_examples(nlp)]
+    DocBin(docs=docs * 5).to_disk(tmp_path / "data.spacy")
+    path = str(tmp_path / "data.spacy")
+    config = load_config(
+        CONFIGS / "ner.cfg",
+        overrides={"paths.train": path, "paths.dev": path, "training.max_epochs": 1},
+    )
+    config["nlp"]["pipeline"] = ["first", "dynsel_ner"]
+    config["components"]["first"] = {
+        "source": str(tmp_path / "first"),
+        "component": "dynsel_ner",
+    }
+    config["training"]["frozen_components"] = ["first"]
+    config["training"]["annotating_components"] = ["first"]
+    config.to_disk(tmp_path / "config.cfg")
+    train(tmp_path / "config.cfg", tmp_path / "both")
+    both = spacy.load(tmp_path / "both" / "model-last")
+    original = tmp_path / "first" / "dynsel_ner" / "model"
+    frozen = tmp_path / "both" / "model-last" / "first" / "model"
+    assert frozen.read_bytes() == original.read_bytes()
+    for found, kept in zip(predict_ents(both), predict_ents(nlp), strict=True):
+        assert set(kept) <= set(found)
 
 
 def test_shipped_config_trains(nlp, tmp_path):

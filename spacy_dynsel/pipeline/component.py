@@ -113,6 +113,16 @@ class DynselComponent(TrainablePipe):
             self.cfg["n_threads"] = before
             raise
 
+    @property
+    def cache_size(self) -> int:
+        """For how many lexemes to keep at most what was worked out."""
+        return self.cfg["cache_size"]
+
+    @property
+    def n_cached(self) -> int:
+        """For how many lexemes it is kept now, never more than cache_size."""
+        return self.engine.n_lexemes
+
     def predict(self, docs: Iterable[Doc]) -> Any:
         """Predict the labels of docs, without changing them.
 

@@ -267,6 +267,12 @@ class EntityModel(LinearModel):
             self._scorer = self._make_scorer(old.index, old.slots, old.scale)
             self._lexicon = None
 
+    @property
+    def n_lexemes(self) -> int:
+        # Each pass has a lexicon of its own, of the same size.
+        second = 0 if self._second is None else self._second.n_lexemes
+        return max(super().n_lexemes, second)
+
     def set_types(self, types: np.ndarray) -> None:
         """Say which string IDs the labels have, so that entities that are set before
         can be recognized."""
@@ -608,7 +614,8 @@ class EntityModel(LinearModel):
             self._loaded_second = self._new_second()
             self._loaded_second.from_bytes(arrays["second"].tobytes())
             require(
-                self._loaded_second.labels == meta["labels"],
+                self._loaded_second.is_initialized
+                and self._loaded_second.labels == meta["labels"],
                 "its second pass has other labels",
             )
 

@@ -150,6 +150,11 @@ class LinearModel(ABC):
         return self._lexicon
 
     @property
+    def n_lexemes(self) -> int:
+        """How many lexemes the lexicon holds."""
+        return 0 if self._lexicon is None else len(self._lexicon)
+
+    @property
     def needs_first_stage(self) -> bool:
         """Whether templates read what the first stage says, so that its templates
         can't be others."""
@@ -210,8 +215,8 @@ class LinearModel(ABC):
             self.labels = []
             return
         self._check(meta, arrays)
-        self.labels = meta["labels"]
         self._load_extra(meta, arrays)
+        self.labels = meta["labels"]
         self._learner = None
         self._training_lexicon = None
         self._lexicon = None

@@ -245,6 +245,11 @@ class ParsingModel:
             self._lexicon = Lexicon(len(self._lexical), [], self.max_lexemes)
         return self._lexicon
 
+    @property
+    def n_lexemes(self) -> int:
+        """How many lexemes the lexicon holds."""
+        return 0 if self._lexicon is None else len(self._lexicon)
+
     def initialize(
         self,
         labels: list[str],

@@ -1,0 +1,131 @@
+"""Small pipelines of each task, and their model files in a form that is small as well."""
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from spacy_dynsel.core.checksum import checksum
+from spacy_dynsel.model_file import BYTE_ORDER, MAGIC, VERSION, dump_model, load_model
+
+N_BUCKETS = 1 << 16
+TEXTS = ["She hits her ball hard", "Shaka Khan saw London", ""]
+LINES = ["word", "lower[-1]", "---", "suffix3 shape"]
+GOLD: list[dict[str, Any]] = [
+    {
+        "words": ["She", "saw", "London"],
+        "tags": ["PRP", "VBD", "NNP"],
+        "heads": [1, 1, 1],
+        "deps": ["nsubj", "ROOT", "obj"],
+        "ents": ["O", "O", "B-GPE"],
+    },
+    {
+        "words": ["Shaka", "Khan", "hits", "hard"],
+        "tags": ["NNP", "NNP", "VBZ", "RB"],
+        "heads": [1, 2, 2, 2],
+        "deps": ["compound", "nsubj", "ROOT", "advmod"],
+        "ents": ["B-PERSON", "I-PERSON", "O", "O"],
+    },
+]
+
+
+def make_pipeline(factory: str, **model: Any) -> Language:
+    nlp = spacy.blank("xx")
+    nlp.add_pipe(factory, config={"model": model})
+    return nlp
+
+
+def given(*lines: str) -> dict[str, Any]:
+    return {"@misc": "spacy_dynsel.templates.v1", "lines": list(lines)}
+
+
+def make_tagger() -> Language:
+    templates = given(*LINES, "tag[-1] class")
+    return make_pipeline("dynsel_tagger", templates=templates, class_min_count=1)
+
+
+def make_ner() -> Language:
+    return make_pipeline("dynsel_ner", templates=given(*LINES, "action[-1] seen"))
+
+
+def make_rich_ner() -> Language:
+    lists = {"names": ["Shaka Khan", "London"]}
+    return make_pipeline(
+        "dynsel_ner",
+        templates=given(*LINES, "cases"),
+        gazetteers={"@misc": "spacy_dynsel.gazetteers.v1", "entries": lists},
+        two_passes=True,
+    )
+
+
+def make_parser() -> Language:
+    return make_pipeline(
+        "dynsel_parser",
+        actions=given("tag[S0] tag[N0]", "---", "lower[S0] lower[N0]"),
+        labels=given("tag[D] tag[H]", "---", "lower[D]"),
+        boundaries=given("lower[B]", "---", "tag[B-1]"),
+        branches=given("lead pair", "pair lower[N0]"),
+        trees=given("side tag[T] tag[H]", "label[T]"),
+        folds=2,
+        seeds=1,
+    )
+
+
+MAKERS: tuple[Callable[[], Language], ...] = (
+    make_tagger,
+    make_ner,
+    make_rich_ner,
+    make_parser,
+)
+
+
+def train(nlp: Language) -> Language:
+    examples = []
+    for gold in GOLD:
+        reference = Doc(nlp.vocab, **gold)
+        words = Doc(nlp.vocab, words=gold["words"], tags=gold["tags"])
+        examples.append(Example(words, reference))
+    nlp.initialize(lambda: examples)
+    for _ in range(5):
+        nlp.update(examples)
+    return nlp
+
+
+def compact(model: bytes) -> bytes:
+    """A model file with a bucket for each slot in the place of an index, which is
+    large and nearly empty."""
+    meta, arrays = load_model(model)
+    for name, array in arrays.items():
+        if len(array) == N_BUCKETS + 1:
+            buckets = np.arange(N_BUCKETS, dtype="uint16")
+            arrays[name] = np.repeat(buckets, np.diff(array))
+        elif name == "second":
+            arrays[name] = np.frombuffer(compact(array.tobytes()), dtype="uint8")
+    return dump_model(meta, arrays)
+
+
+def expand(model: bytes) -> bytes:
+    """The inverse of compact, for any sections."""
+    meta, arrays = load_model(make_genuine(model))
+    for name, array in arrays.items():
+        if name.endswith("index") and array.dtype == np.uint16:
+            counts = np.bincount(array, minlength=N_BUCKETS)
+            arrays[name] = np.concatenate([[0], counts.cumsum()]).astype("uint32")
+        elif name == "second":
+            arrays[name] = np.frombuffer(expand(array.tobytes()), dtype="uint8")
+    return dump_model(meta, arrays)
+
+
+def make_genuine(data: bytes) -> bytes:
+    """Give bytes the header of a file that is whole, as somebody who means harm would:
+    else all that is tested is the checksum."""
+    result = bytearray(data.ljust(40, b"\0"))
+    numbers = struct.pack("<IIQQ", BYTE_ORDER, VERSION, len(result), 0)
+    result[:32] = MAGIC + numbers
+    result[24:32] = struct.pack("<Q", checksum(result))
+    return bytes(result)

@@ -1,0 +1,68 @@
+"""A bounded run of what tests/fuzz/run.py does at length: the seeds, and a fixed number
+of inputs that are made from them at random."""
+
+import random
+
+import pytest
+
+from fuzz.inputs import load_seeds
+from fuzz.models import MAKERS, TEXTS, train
+from fuzz.targets import TARGETS, refusal_allowed
+
+RUNS = {"model": 60}
+DEFAULT_RUNS = 400
+
+
+def mutate(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
+    result = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        start = rng.randint(0, len(result))
+        end = min(len(result), start + rng.choice((1, 1, 2, 8, 40)))
+        other = rng.choice(others)
+        place = rng.randint(0, len(other))
+        result[start:end] = rng.choice(
+            (
+                b"",
+                rng.randbytes(max(1, end - start)),
+                result[start:end] * 2,
+                other[place : place + rng.choice((1, 4, 16, 64))],
+                rng.choice(
+                    (b"\0", b"\n", b"\t", b"9" * 5000, b"\xff" * 8, b"[" * 2000)
+                ),
+            )
+        )
+    return bytes(result)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_any_bytes_are_read_or_refused(target):
+    run = TARGETS[target]
+    seeds = load_seeds(target)
+    for data in (*seeds, b""):
+        run(data)
+    rng = random.Random(target)
+    for _ in range(RUNS.get(target, DEFAULT_RUNS)):
+        data = mutate(rng.choice(seeds), seeds, rng)
+        try:
+            run(data)
+        except Exception as error:
+            raise AssertionError(f"broken by {data!r}") from error
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_changed_byte_changes_nothing_or_is_found(make):
+    def annotate(nlp):
+        return [doc.to_json() for doc in nlp.pipe(TEXTS)]
+
+    nlp = train(make())
+    model = nlp.get_pipe(nlp.pipe_names[0]).engine.to_bytes()
+    expected = annotate(nlp)
+    other = make()
+    rng = random.Random(make.__name__)
+    positions = [*range(64), *rng.sample(range(64, len(model)), 60)]
+    for position in positions:
+        damaged = bytearray(model)
+        damaged[position] ^= rng.randint(1, 255)
+        with refusal_allowed():
+            other.get_pipe(other.pipe_names[0])._load_engine(bytes(damaged))
+            assert annotate(other) == expected
