@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import srsly
 from spacy.cli._util import Arg, Opt, import_code
-from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
@@ -26,7 +25,7 @@ from ..ordering.calibration import (
 )
 from ..ordering.decisions import get_golds
 from ..tasks.model import get_fold
-from ._data import check_annotation, find_name, load_pipeline, read_docbin
+from ._data import check_annotation, find_name, load_pipeline, prepare, read_docbin
 from .group import dynsel_cli
 
 TIMED_ROUNDS = 20
@@ -143,17 +142,6 @@ def calibrate(
         write_file(Path(pipeline_path) / name / "cfg", settings.encode("utf8"))
         msg.good(f"Margin written: {Path(pipeline_path) / name}")
     return result
-
-
-def prepare(nlp: Language, name: str, examples: list[Example]) -> None:
-    """Run what comes before a component."""
-    for before in nlp.pipe_names:
-        if before == name:
-            break
-        pipe = nlp.get_pipe(before)
-        docs = [example.predicted for example in examples]
-        for example, doc in zip(examples, pipe.pipe(docs), strict=True):
-            example.predicted = doc
 
 
 def make_knobs(component: Any) -> list[Knob]:

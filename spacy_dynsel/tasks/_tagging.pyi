@@ -16,9 +16,16 @@ class TagBatch:
     labels: np.ndarray
     ends: np.ndarray
     stage_counts: np.ndarray
+    leads: np.ndarray | None
+    stages: np.ndarray | None
 
     def __init__(
-        self, labels: np.ndarray, ends: np.ndarray, stage_counts: np.ndarray
+        self,
+        labels: np.ndarray,
+        ends: np.ndarray,
+        stage_counts: np.ndarray,
+        leads: np.ndarray | None = None,
+        stages: np.ndarray | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, i: int) -> np.ndarray: ...
@@ -50,6 +57,7 @@ def predict(
     scorer: Scorer,
     margins: list[int],
     n_threads: int,
+    with_leads: bool = False,
 ) -> TagBatch: ...
 def explain(
     doc: Doc,
