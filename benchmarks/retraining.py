@@ -33,10 +33,10 @@ def find_errors(nlp: Language, gold: Doc) -> list[int]:
 
 def correct(nlp: Language, gold: Doc) -> int:
     """Show a sentence until it is right. RETURNS (int): How often that was."""
-    for n in range(1, MAX_UPDATES + 1):
+    n = 0
+    while n < MAX_UPDATES and find_errors(nlp, gold):
         nlp.update([Example(bare(gold, nlp.vocab), gold)])
-        if not find_errors(nlp, gold):
-            break
+        n += 1
     return n
 
 

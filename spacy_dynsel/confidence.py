@@ -24,10 +24,11 @@ METHODS = ("temperature", "platt", "isotonic")
 # The bins of equal width over which the calibration error is a mean.
 N_BINS = 15
 # What draws the regression of a group to that of all, in units.
-PULL = 10.0
-# The fewest units to fit anything to, and the most points of a curve.
+PULL = 100.0
+# The fewest units to fit anything to; the most points of a curve, and their units.
 MIN_UNITS = 100
 MAX_POINTS = 200
+POINT_UNITS = 50
 STEPS = 50
 MAX_SCORE = 30.0
 MAX_VALUE = 1e9
@@ -322,7 +323,8 @@ def _fit_curve(scores: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.nd
     """The rising curve that is nearest to the shares of right units: neighbours that
     would fall are taken together."""
     order = np.argsort(scores, kind="stable")
-    parts = np.array_split(order, min(MAX_POINTS, max(1, len(order))))
+    n_parts = min(MAX_POINTS, max(1, len(order) // POINT_UNITS))
+    parts = np.array_split(order, n_parts)
     blocks: list[tuple[float, float, float]] = []  # units, right ones, summed scores
     for part in parts:
         block = (float(len(part)), float(right[part].sum()), float(scores[part].sum()))

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, read_sent_starts
-from ..confidence import Evidence, scale_leads
+from ..confidence import NO_RIVAL, Evidence, scale_leads
 from ..core.checksum import checksum
 from ..core.gazetteer import N_CODES, Gazetteer
 from ..core.learner import Learner
@@ -428,7 +428,8 @@ class EntityModel(LinearModel):
         return 2 * self.n_stages
 
     def get_evidence(self, batch: EntityBatch) -> Evidence:
-        """What speaks for each entity of a batch with leads: its weakest decision."""
+        """What speaks for each entity of a batch with leads: its weakest decision, and
+        the weaker one of its neighbours, which might have been part of it."""
         scale = (self if self._second is None else self._second).scorer.scale
         starts, ends = find_spans(batch.actions)
         weakest = np.array(
@@ -438,9 +439,14 @@ class EntityModel(LinearModel):
             ],
             dtype="int64",
         )
+        # What lies between docs has no rival.
+        leads = np.insert(batch.leads, np.insert(batch.ends, 0, 0), NO_RIVAL)
+        places = np.searchsorted(batch.ends, starts, side="right") + 1
+        beside = np.minimum(leads[starts + places - 1], leads[ends + places + 1])
         # Where there were several decisions, each could be wrong.
         groups = batch.stages[weakest] + self.n_stages * (ends > starts)
-        return Evidence(scale_leads(batch.leads[weakest], scale), groups)
+        both = np.stack([batch.leads[weakest], beside], axis=1)
+        return Evidence(scale_leads(both, scale, scale), groups)
 
     def _predict_once(
         self,
