@@ -32,6 +32,7 @@ POINT_UNITS = 50
 STEPS = 50
 MAX_SCORE = 30.0
 MAX_VALUE = 1e9
+DIGITS = 6
 # Integer leads from here on are those of decisions without a rival.
 NO_RIVAL = 1 << 19
 
@@ -108,11 +109,15 @@ class Calibration:
         try:
             if set(data) != names or data["method"] not in METHODS:
                 raise ValueError
-            largest = [float(value) for value in data["largest"]]
-            weights = [[float(value) for value in row] for row in data["weights"]]
-            scores = [float(value) for value in data["scores"]]
-            values = [float(value) for value in data["values"]]
-            temperature = float(data["temperature"])
+            # Reading JSON may change the last bit: rounding restores it.
+            largest = [round(float(value), DIGITS) for value in data["largest"]]
+            weights = [
+                [round(float(value), DIGITS) for value in row]
+                for row in data["weights"]
+            ]
+            scores = [round(float(value), DIGITS) for value in data["scores"]]
+            values = [round(float(value), DIGITS) for value in data["values"]]
+            temperature = round(float(data["temperature"]), DIGITS)
             rows = [largest, *weights, scores, values, [temperature]]
             numbers = [number for row in rows for number in row]
             good = (
@@ -149,13 +154,14 @@ def fit(
     weights = _fit_weights(leads, evidence.groups, right, n_groups)
     scores = _score(leads, evidence.groups, weights)
     points, values = _fit_curve(scores, right)
+    temperature = _fit_temperature(leads.min(axis=1), right)
     return Calibration(
         method,
-        largest.tolist(),
-        _fit_temperature(leads.min(axis=1), right),
-        weights.tolist(),
-        points.tolist(),
-        values.tolist(),
+        _round(largest),
+        _round(temperature),
+        _round(weights),
+        _round(points),
+        _round(values),
     )
 
 
@@ -257,6 +263,11 @@ def hand_on(
             )
         )
     return result
+
+
+def _round(numbers: Any) -> Any:
+    """Numbers that a file keeps as they are."""
+    return np.round(numbers, DIGITS).tolist()
 
 
 def _logistic(scores: np.ndarray) -> np.ndarray:

@@ -76,14 +76,13 @@ def test_state_of_another_model_is_refused(tmp_path):
     file.write_bytes((tmp_path / "one" / "dynsel_tagger" / "model").read_bytes())
     with pytest.raises(ValueError, match="DS194"):
         spacy.load(tmp_path / "one")
+    file.write_bytes(good)
+    engine = spacy.load(tmp_path / "one").get_pipe("dynsel_tagger").engine
     for i in range(0, len(good), len(good) // 50):
         damaged = bytearray(good)
         damaged[i] ^= 1
-        file.write_bytes(bytes(damaged))
         with pytest.raises(ValueError, match=r"DS03\d"):
-            spacy.load(tmp_path / "one")
-    file.write_bytes(good)
-    spacy.load(tmp_path / "one")
+            engine.training_from_bytes(bytes(damaged))
 
 
 def test_labels_added_after_loading_with_state(tmp_path):
@@ -108,7 +107,7 @@ READ = {
 @pytest.mark.parametrize("name", CONFIGS)
 def test_corrections_move_what_is_wrong_and_little_else(name):
     config = {"branches": 0} if name == "dynsel_parser" else {}
-    nlp, examples = start(name, 200, **config)
+    nlp, examples = start(name, 120, **config)
     learn(nlp, examples, 4)
     loaded = spacy.blank("en")
     loaded.add_pipe(name, config={**CONFIGS[name], **config})
@@ -135,7 +134,7 @@ def test_corrections_move_what_is_wrong_and_little_else(name):
         n_tokens += len(wrong)
         n_right += sum(found[i] == read(gold)[i] for i in wrong)
         n_sentences += 1
-        if n_sentences == 15:
+        if n_sentences == 8:
             break
     assert n_right / n_tokens > 0.9
     assert sum(count_right()) > sum(before) - 0.01 * len(before)
@@ -160,25 +159,20 @@ def accuracy(nlp, docs):
 
 
 def test_most_tags_missing():
-    """A third of the tags, scattered, is worth more than a third of the sentences, and
-    not much less than all."""
-    scores = {}
-    for kind in ("all", "scattered", "sentences"):
+    """A third of the tags is worth not much less than all."""
+    scores = []
+    for share in (1.0, 1 / 3):
         rng = random.Random(0)
         nlp = spacy.blank("en")
         nlp.add_pipe("dynsel_tagger")
         docs = read_docs(nlp.vocab, "train", 400)
         for doc in docs:
-            is_kept = rng.random() < 1 / 3
             for token in doc:
-                if kind == "scattered":
-                    is_kept = rng.random() < 1 / 3
-                if kind != "all" and not is_kept:
+                if rng.random() >= share:
                     token.tag_ = ""
         examples = make_examples(nlp, docs)
         nlp.initialize(lambda examples=examples: examples)
-        learn(nlp, examples, 5)
-        scores[kind] = accuracy(nlp, read_docs(nlp.vocab, "test"))
-    assert scores["scattered"] > scores["sentences"]
-    assert scores["scattered"] > scores["all"] - 0.1
-    assert scores["scattered"] > 0.75
+        learn(nlp, examples, 4)
+        scores.append(accuracy(nlp, read_docs(nlp.vocab, "test")))
+    assert scores[1] > scores[0] - 0.1
+    assert scores[1] > 0.75

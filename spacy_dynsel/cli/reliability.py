@@ -68,15 +68,16 @@ def reliability(
         names = [n for n, pipe in nlp.pipeline if isinstance(pipe, DynselComponent)]
     results: dict[str, dict[str, Any]] = {}
     for one in names:
-        component: Any = nlp.get_pipe(one)
         results[one] = {}
         if fit_path is not None:
             results[one] = fit(nlp, one, fit_path)
-            cfg = srsly.json_dumps(component.cfg, indent=2)
-            write_file(Path(pipeline_path) / one / "cfg", cfg.encode("utf8"))
         results[one] |= measure(nlp, one, data_path)
         report(one, results[one])
     if fit_path is not None:
+        for one in names:
+            component: Any = nlp.get_pipe(one)
+            cfg = srsly.json_dumps(component.cfg, indent=2)
+            write_file(Path(pipeline_path) / one / "cfg", cfg.encode("utf8"))
         msg.good(f"Calibration written: {pipeline_path}")
     if output_path is not None:
         is_json = output_path.suffix == ".json"

@@ -65,6 +65,9 @@ class DynselComponent(TrainablePipe):
 
     # What confidence depends on, beside the weights.
     calibrated_settings: tuple[str, ...] = ("margin",)
+    _calibration: Calibration | None = None
+    # The last settings for which the calibration was said not to be made.
+    _warned_of: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -354,8 +357,8 @@ class DynselComponent(TrainablePipe):
             )
 
     def _check_settings(self) -> None:
-        self._calibration: Calibration | None = None
-        self._warned_of: dict[str, Any] | None = None
+        self._calibration = None
+        self._warned_of = None
         stored = self.cfg["calibration"]
         if stored is not None:
             if not isinstance(stored, dict) or "settings" not in stored:

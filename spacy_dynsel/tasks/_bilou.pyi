@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -21,8 +22,8 @@ class EntityBatch:
     stage_counts: np.ndarray
     has_kept: bool
     support: np.ndarray | None
-    leads: np.ndarray | None
-    stages: np.ndarray | None
+    leads: Any
+    stages: Any
 
     def __init__(
         self,

@@ -21,8 +21,8 @@ class ParseBatch:
     ends: np.ndarray
     action_counts: np.ndarray
     label_counts: np.ndarray
-    leads: np.ndarray | None
-    stages: np.ndarray | None
+    leads: Any
+    stages: Any
 
     def __init__(
         self,

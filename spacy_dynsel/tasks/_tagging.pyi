@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -16,8 +17,8 @@ class TagBatch:
     labels: np.ndarray
     ends: np.ndarray
     stage_counts: np.ndarray
-    leads: np.ndarray | None
-    stages: np.ndarray | None
+    leads: Any
+    stages: Any
 
     def __init__(
         self,
