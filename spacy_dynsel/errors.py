@@ -342,6 +342,30 @@ class Errors(metaclass=ErrorsWithCodes):
         "The pipeline has no component of spacy-dynsel that could be looked at. It "
         "has: {known}."
     )
+    # Confidence, and training that goes on
+    DS190 = (
+        "The component '{name}' is asked for confidence, but was never calibrated. Run "
+        "'python -m spacy dynsel reliability PIPELINE DATA --fit DEV' with data that "
+        "was not trained on, or set confidence = false."
+    )
+    DS191 = (
+        "The stored calibration of confidence is malformed. Fit it anew by 'python -m "
+        "spacy dynsel reliability PIPELINE DATA --fit DEV'."
+    )
+    DS192 = (
+        "There are {n} annotated units to fit confidence to, in too few docs or fewer "
+        "than the {needed} that are needed. Give more data that were not trained on."
+    )
+    DS193 = (
+        "The confidence of '{name}' was fitted with {fitted}, and it now runs with "
+        "{found}: probabilities may be off. Fit it anew by 'python -m spacy dynsel "
+        "reliability PIPELINE DATA --fit DEV', or restore the settings."
+    )
+    DS194 = (
+        "The training state does not belong to the model beside it ({what}). Save "
+        "the pipeline anew, or delete the file 'training' of the component: learning "
+        "then goes on from the model alone."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

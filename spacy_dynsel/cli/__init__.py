@@ -7,6 +7,7 @@ from .experiment import experiment_cli
 from .group import dynsel_cli
 from .jackknife import jackknife_cli
 from .order import order_cli
+from .reliability import reliability_cli
 from .visualize import visualize_cli
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "experiment_cli",
     "jackknife_cli",
     "order_cli",
+    "reliability_cli",
     "visualize_cli",
 ]

@@ -122,3 +122,14 @@ def load_pipeline(path: Path) -> Language:
         return util.load_model(path)
     except (OSError, ValueError) as error:
         raise ValueError(Errors.DS137.format(path=path, reason=error)) from error
+
+
+def prepare(nlp: Language, name: str, examples: list[Example]) -> None:
+    """Run what comes before a component."""
+    for before in nlp.pipe_names:
+        if before == name:
+            break
+        pipe = nlp.get_pipe(before)
+        docs = [example.predicted for example in examples]
+        for example, doc in zip(examples, pipe.pipe(docs), strict=True):
+            example.predicted = doc

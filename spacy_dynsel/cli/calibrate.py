@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import srsly
 from spacy.cli._util import Arg, Opt, import_code
-from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
@@ -27,7 +26,7 @@ from ..ordering.calibration import (
 from ..ordering.decisions import get_golds
 from ..tasks.model import get_fold
 from ..timing import seconds
-from ._data import check_annotation, find_name, load_pipeline, read_docbin
+from ._data import check_annotation, find_name, load_pipeline, prepare, read_docbin
 from .group import dynsel_cli
 
 TIMED_ROUNDS = 20
@@ -162,17 +161,6 @@ def write_margin(
     write_file(
         folder / "meta.json", (srsly.json_dumps(meta, indent=2) + "\n").encode("utf8")
     )
-
-
-def prepare(nlp: Language, name: str, examples: list[Example]) -> None:
-    """Run what comes before a component."""
-    for before in nlp.pipe_names:
-        if before == name:
-            break
-        pipe = nlp.get_pipe(before)
-        docs = [example.predicted for example in examples]
-        for example, doc in zip(examples, pipe.pipe(docs), strict=True):
-            example.predicted = doc
 
 
 def make_knobs(component: Any) -> list[Knob]:

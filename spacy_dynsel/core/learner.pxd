@@ -45,6 +45,8 @@ cdef class Learner:
     cdef int cutoff
     cdef uint64_t random_state
     cdef uint64_t n_steps
+    cdef bint corrects       # see _correct
+    cdef float largest       # the size that corrected weights can have
     cdef vector[float] margins
     cdef vector[EntryC] entries
     cdef size_t n_entries
@@ -70,6 +72,12 @@ cdef class Learner:
     ) noexcept nogil
     cdef float random(self) noexcept nogil
 
+    cdef void _activate(self, const ContextC* context, float drop) noexcept nogil
+    cdef void _find_best(self, const uint8_t* costs, int* good, int* bad) noexcept nogil
+    cdef StepC _correct(self, const uint8_t* costs) noexcept nogil
+    cdef void _move(self, int n_templates, int good, int bad, float missing) noexcept nogil
+    cdef void _change(self, int row, int label, float change) noexcept nogil
+    cdef float _rate(self, int row) noexcept nogil
     cdef EntryC* _see(self, feat_t key) noexcept nogil
     cdef int _find_row(self, feat_t key) noexcept nogil
     cdef int _claim_row(self, feat_t key) noexcept nogil

@@ -24,6 +24,13 @@ cdef enum:
     PENDING = 0x80000000
     REJECTED = 0xFFFFFFFF
     NO_ROW = -1
+    # How many wrong labels a correction puts in their place, one after the other.
+    MAX_TURNS = 8
+
+# The lead of a corrected decision, well above what rounding can change; and the lead, as
+# a part of the margin, up to which a prefix may be wrong.
+cdef float CORRECTED_LEAD = 1
+cdef float HARMLESS_LEAD = 0.5
 
 OBJECTIVES = ("all_prefixes", "first_satisfied", "full")
 OPTIMIZERS = ("adagrad", "rda")
@@ -58,6 +65,8 @@ cdef class Learner:
         self.cutoff = settings.cutoff
         self.random_state = (<uint64_t>settings.seed + 1) * <uint64_t>0x9E3779B97F4A7C15
         self.n_steps = 0
+        self.corrects = False
+        self.largest = 0
         self.margins = settings.stage_margins(program.c.n_stages)
         self.entries.resize(1 << 16)
         self.n_entries = 0
@@ -119,25 +128,116 @@ cdef class Learner:
             values[order],
         )
 
-    def set_weights(self, keys, labels, values, float squares) -> None:
-        """Continue from given weights.
-
-        squares (float): What to assume as the sum of the squared gradients that led
-            to each weight: the larger, the more slowly it changes.
-        """
+    def correct_from(self, keys, labels, values) -> None:
+        """Go on from weights that are finished. From here on the learner takes what it
+        is shown as corrections: see _correct."""
         cdef const uint32_t[::1] key_view = keys
         cdef const uint32_t[::1] label_view = labels
         cdef const float[::1] value_view = values
         cdef WeightC* weight
+        self.corrects = True
+        self.optimizer = ADAGRAD
+        self.largest = max(1, float(np.abs(values).max(initial=0.0)))
         for i in range(key_view.shape[0]):
             entry = self._see(key_view[i])
             if entry.state & PENDING:
                 entry.state = self._add_row() + 1
             weight = self._find_weight(entry.state - 1, label_view[i])
-            weight.squares = squares
             weight.value = value_view[i]
-            if self.optimizer == RDA:
-                weight.value *= -(self.delta + sqrtf(squares)) / self.eta
+
+    def get_state(self) -> dict:
+        """All that learning depends on, as arrays, in the order of the keys.
+
+        RETURNS (dict): The keys of features; for each the number of its weights, or how
+            often it was seen if it has no row (see above); the labels, values and
+            squares of the weights; numbers.
+        """
+        cdef size_t i, n = 0
+        cdef int j
+        keys = np.empty(self.n_entries, dtype="uint32")
+        places = np.empty(self.n_entries, dtype="uint64")
+        cdef uint32_t[::1] key_view = keys
+        cdef uint64_t[::1] place_view = places
+        for i in range(self.entries.size()):
+            if self.entries[i].state:
+                key_view[n] = self.entries[i].key
+                place_view[n] = i
+                n += 1
+        order = np.argsort(keys)
+        keys = keys[order]
+        places = places[order]
+        place_view = places
+        states = np.empty(self.n_entries, dtype="uint32")
+        cdef uint32_t[::1] state_view = states
+        cdef size_t n_weights = 0
+        for i in range(self.n_entries):
+            state = self.entries[place_view[i]].state
+            state_view[i] = state
+            if not state & PENDING:
+                state_view[i] = self.rows[state - 1].n
+                n_weights += self.rows[state - 1].n
+        labels = np.empty(n_weights, dtype="uint32")
+        values = np.empty(n_weights, dtype="float32")
+        squares = np.empty(n_weights, dtype="float32")
+        cdef uint32_t[::1] label_view = labels
+        cdef float[::1] value_view = values
+        cdef float[::1] square_view = squares
+        n = 0
+        for i in range(self.n_entries):
+            state = self.entries[place_view[i]].state
+            if state & PENDING:
+                continue
+            row = self.rows[state - 1]
+            for j in range(row.n):
+                label_view[n] = self.weights[row.start + j].label
+                value_view[n] = self.weights[row.start + j].value
+                square_view[n] = self.weights[row.start + j].squares
+                n += 1
+        return {
+            "keys": keys,
+            "states": states,
+            "labels": labels,
+            "values": values.view("uint32"),
+            "squares": squares.view("uint32"),
+            "numbers": np.array(
+                [
+                    self.random_state,
+                    self.n_steps,
+                    self.corrects,
+                    int(np.float32(self.largest).view("uint32")),
+                ],
+                dtype="uint64",
+            ),
+        }
+
+    def set_state(self, state: dict) -> None:
+        """Go on from what get_state gave, with a learner that is new otherwise."""
+        cdef const uint32_t[::1] key_view = state["keys"]
+        cdef const uint32_t[::1] state_view = state["states"]
+        cdef const uint32_t[::1] label_view = state["labels"]
+        cdef const float[::1] value_view = state["values"].view("float32")
+        cdef const float[::1] square_view = state["squares"].view("float32")
+        cdef WeightC* weight
+        cdef size_t n = 0
+        cdef int j
+        random_state, n_steps, corrects, largest = state["numbers"].tolist()
+        self.random_state = random_state
+        self.n_steps = n_steps
+        self.largest = np.uint32(largest).view("float32")
+        if corrects:
+            self.corrects = True
+            self.optimizer = ADAGRAD
+        for i in range(key_view.shape[0]):
+            entry = self._see(key_view[i])
+            if state_view[i] & PENDING:
+                entry.state = state_view[i]
+                continue
+            entry.state = self._add_row() + 1
+            for j in range(state_view[i]):
+                weight = self._find_weight(entry.state - 1, label_view[n])
+                weight.value = value_view[n]
+                weight.squares = square_view[n]
+                n += 1
 
     cdef void count(self, const ContextC* context) noexcept nogil:
         """Count the features of one decision, before training."""
@@ -197,7 +297,7 @@ cdef class Learner:
         """
         cdef StepC result
         cdef const ProgramC* program = &self.program.c
-        cdef int t, stage, label, good, bad, n_stages
+        cdef int stage, label, good, bad, n_stages
         cdef int first = 0
         cdef float loss
         cdef WeightC* weight
@@ -205,24 +305,9 @@ cdef class Learner:
         result.guess = 0
         result.best_correct = -1
         self.n_steps += 1
-        fill(self.scores.begin(), self.scores.end(), <float>0)
-        # Keys first, then rows, then weights: what one pass needs is on its way from
-        # memory while the one before works.
-        mask = self.entries.size() - 1
-        for t in range(program.n_templates):
-            self.keys[t] = get_key(&program.templates[t], context)
-            DYNSEL_PREFETCH(&self.entries[self.keys[t] & mask])
-        for t in range(program.n_templates):
-            self.active[t] = NO_ROW
-            if is_hidden(&program.templates[t], context):
-                continue
-            if drop == 0 or self.random() >= drop:
-                self.active[t] = self._claim_row(self.keys[t])
-                if self.active[t] != NO_ROW:
-                    DYNSEL_PREFETCH(&self.rows[self.active[t]])
-        for t in range(program.n_templates):
-            if self.active[t] != NO_ROW:
-                DYNSEL_PREFETCH(self.weights.data() + self.rows[self.active[t]].start)
+        self._activate(context, drop)
+        if self.corrects:
+            return self._correct(costs)
         n_stages = 0
         for stage in range(program.n_stages):
             n_stages += 1
@@ -230,15 +315,7 @@ cdef class Learner:
                 if self.active[t] != NO_ROW:
                     self._add_scores(self.active[t])
             first = program.stage_ends[stage]
-            good = -1
-            bad = -1
-            for label in range(self.n_labels):
-                if costs[label] == CORRECT:
-                    if good == -1 or self.scores[label] > self.scores[good]:
-                        good = label
-                elif costs[label] == WRONG:
-                    if bad == -1 or self.scores[label] > self.scores[bad]:
-                        bad = label
+            self._find_best(costs, &good, &bad)
             self.good[stage] = -1
             result.best_correct = good
             if good == -1 or bad == -1:
@@ -292,6 +369,106 @@ cdef class Learner:
         for label in self.touched:
             self.gradient[label] = 0
         return result
+
+    cdef void _activate(self, const ContextC* context, float drop) noexcept nogil:
+        """Find the rows of a decision's features."""
+        cdef const ProgramC* program = &self.program.c
+        cdef int t
+        fill(self.scores.begin(), self.scores.end(), <float>0)
+        # Keys first, then rows, then weights: what one pass needs is on its way from
+        # memory while the one before works.
+        mask = self.entries.size() - 1
+        for t in range(program.n_templates):
+            self.keys[t] = get_key(&program.templates[t], context)
+            DYNSEL_PREFETCH(&self.entries[self.keys[t] & mask])
+        for t in range(program.n_templates):
+            self.active[t] = NO_ROW
+            if is_hidden(&program.templates[t], context):
+                continue
+            if drop == 0 or self.random() >= drop:
+                self.active[t] = self._claim_row(self.keys[t])
+                if self.active[t] != NO_ROW:
+                    DYNSEL_PREFETCH(&self.rows[self.active[t]])
+        for t in range(program.n_templates):
+            if self.active[t] != NO_ROW:
+                DYNSEL_PREFETCH(self.weights.data() + self.rows[self.active[t]].start)
+
+    cdef void _find_best(self, const uint8_t* costs, int* good, int* bad) noexcept nogil:
+        """The best of the correct labels and the best of the wrong ones, or -1."""
+        cdef int label
+        good[0] = -1
+        bad[0] = -1
+        for label in range(self.n_labels):
+            if costs[label] == CORRECT:
+                if good[0] == -1 or self.scores[label] > self.scores[good[0]]:
+                    good[0] = label
+            elif costs[label] == WRONG:
+                if bad[0] == -1 or self.scores[label] > self.scores[bad[0]]:
+                    bad[0] = label
+
+    cdef StepC _correct(self, const uint8_t* costs) noexcept nogil:
+        """Learn from one decision whose features are active, and spoil nothing else: if
+        it is right, nothing changes, and if not, weights change by just as much as is
+        needed, those of rare features more than those of frequent ones. A prefix that
+        is not sure enough to end the decision need not be right."""
+        cdef StepC result
+        cdef const ProgramC* program = &self.program.c
+        cdef int t, stage, good, bad, turn
+        cdef int first = 0
+        cdef float missing
+        result.loss = 0
+        result.guess = 0
+        result.best_correct = -1
+        for stage in range(program.n_stages):
+            for t in range(first, program.stage_ends[stage]):
+                if self.active[t] != NO_ROW:
+                    self._add_scores(self.active[t])
+            first = program.stage_ends[stage]
+            for turn in range(MAX_TURNS):
+                self._find_best(costs, &good, &bad)
+                result.best_correct = good
+                if good == -1 or bad == -1:
+                    result.guess = good if bad == -1 else bad
+                    break
+                missing = self.scores[bad] - self.scores[good]
+                if stage + 1 == program.n_stages:
+                    missing += CORRECTED_LEAD
+                else:
+                    missing -= HARMLESS_LEAD * self.margins[stage]
+                result.guess = good
+                if missing <= 0:
+                    break
+                result.loss += missing
+                self._move(first, good, bad, missing)
+        return result
+
+    cdef void _move(self, int n_templates, int good, int bad, float missing) noexcept nogil:
+        """Add to the lead of a label over another, by the first templates."""
+        cdef float total = 0
+        cdef float part
+        cdef int t
+        for t in range(n_templates):
+            if self.active[t] != NO_ROW:
+                total += 2 * self._rate(self.active[t])
+        for t in range(n_templates):
+            if self.active[t] != NO_ROW:
+                part = missing * self._rate(self.active[t]) / total
+                self._change(self.active[t], good, part)
+                self._change(self.active[t], bad, -part)
+
+    cdef void _change(self, int row, int label, float change) noexcept nogil:
+        """Change a weight. None becomes the largest of all: compiling would round the
+        others."""
+        weight = self._find_weight(row, label)
+        change = max(-self.largest, min(self.largest, weight.value + change)) - weight.value
+        weight.value += change
+        self.scores[label] += change
+
+    cdef float _rate(self, int row) noexcept nogil:
+        """How readily the weights of a feature change. One that has to do with many
+        labels is frequent."""
+        cdef float n = <float>self.rows[row].n
+        return 1 / (1 + n * n)
 
     cdef float _value(self, const WeightC* weight) noexcept nogil:
         """A weight as prediction uses it. Regularised dual averaging keeps the summed

@@ -39,6 +39,48 @@ cdef class RankLearner:
         order = np.argsort(keys)
         return keys[order], values[order]
 
+    def get_state(self) -> dict:
+        """All that learning depends on, as arrays, in the order of the keys."""
+        cdef size_t i, n = 0
+        keys = np.empty(self.n_weights, dtype="uint32")
+        counts = np.empty(self.n_weights, dtype="uint32")
+        values = np.empty(self.n_weights, dtype="float32")
+        squares = np.empty(self.n_weights, dtype="float32")
+        cdef uint32_t[::1] key_view = keys
+        cdef uint32_t[::1] count_view = counts
+        cdef float[::1] value_view = values
+        cdef float[::1] square_view = squares
+        for i in range(self.places.size()):
+            if self.places[i].n:
+                key_view[n] = self.places[i].key
+                count_view[n] = self.places[i].n
+                value_view[n] = self.places[i].value
+                square_view[n] = self.places[i].squares
+                n += 1
+        order = np.argsort(keys)
+        return {
+            "keys": keys[order],
+            "counts": counts[order],
+            "values": values[order].view("uint32"),
+            "squares": squares[order].view("uint32"),
+        }
+
+    def set_state(self, state: dict) -> None:
+        """Go on from what get_state gave, with a learner that is new otherwise."""
+        cdef const uint32_t[::1] key_view = state["keys"]
+        cdef const uint32_t[::1] count_view = state["counts"]
+        cdef const float[::1] value_view = state["values"].view("float32")
+        cdef const float[::1] square_view = state["squares"].view("float32")
+        cdef RankWeightC* place
+        cdef Py_ssize_t i
+        while 2 * (self.n_weights + <size_t>key_view.shape[0]) > self.places.size():
+            self._grow()
+        for i in range(key_view.shape[0]):
+            place = self._find(key_view[i])
+            place.n = count_view[i]
+            place.value = value_view[i]
+            place.squares = square_view[i]
+
     cdef void _find_all(self) noexcept nogil:
         """Find the weights of all features at hand: first asked for, then used."""
         cdef size_t i, mask

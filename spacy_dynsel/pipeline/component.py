@@ -2,11 +2,13 @@
 of the work, and serialization."""
 
 import math
+import warnings
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import srsly
 from spacy import util
 from spacy.pipeline.pipe import deserialize_config
@@ -16,10 +18,12 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
+from ..confidence import Calibration
 from ..errors import Errors
 from ..model_file import write_file
 from ..settings import check_margins
 from ..templates import Templates
+from .confidences import register
 
 MAX_CACHE_SIZE = 1 << 24
 
@@ -54,8 +58,17 @@ class DynselComponent(TrainablePipe):
     n_threads (int): How many threads to use for a batch of docs.
     cache_size (int): The number of lexemes for which to keep what was worked out.
     scorer (Callable): The scoring method.
+    confidence (bool): Whether to say how likely each annotation is right.
+    keep_training_state (bool): Whether to save what learning needs to go on later as if
+        it had not been interrupted.
     settings: What else belongs to cfg.
     """
+
+    # What confidence depends on, beside the weights.
+    calibrated_settings: tuple[str, ...] = ("margin",)
+    _calibration: Calibration | None = None
+    # The last settings for which the calibration was said not to be made.
+    _warned_of: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -67,6 +80,8 @@ class DynselComponent(TrainablePipe):
         n_threads: int,
         cache_size: int,
         scorer: Any,
+        confidence: bool,
+        keep_training_state: bool,
         **settings: Any,
     ) -> None:
         self.vocab = vocab
@@ -75,12 +90,16 @@ class DynselComponent(TrainablePipe):
         self.scorer = scorer
         self.cfg: dict[str, Any] = {
             "cache_size": cache_size,
+            "calibration": None,
+            "confidence": confidence,
+            "keep_training_state": keep_training_state,
             "labels": [],
             "margin": margin,
             "n_threads": n_threads,
             **settings,
         }
         self._mean_templates: float | None = None
+        register()
         self._check_settings()
         self._sync_labels()
 
@@ -123,6 +142,47 @@ class DynselComponent(TrainablePipe):
         """For how many lexemes it is kept now, never more than cache_size."""
         return self.engine.n_lexemes
 
+    @property
+    def confidence(self) -> bool:
+        """Whether to say how likely each annotation is right. Can be set at any time
+        once the component is calibrated, see spacy_dynsel.reliability."""
+        return self.cfg["confidence"]
+
+    @confidence.setter
+    def confidence(self, confidence: bool) -> None:
+        if confidence and self._calibration is None:
+            raise ValueError(Errors.DS190.format(name=self.name))
+        self.cfg["confidence"] = bool(confidence)
+
+    @property
+    def keep_training_state(self) -> bool:
+        """Whether to save what learning needs to go on later. Can be set at any time."""
+        return self.cfg["keep_training_state"]
+
+    @keep_training_state.setter
+    def keep_training_state(self, keep: bool) -> None:
+        self.cfg["keep_training_state"] = bool(keep)
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Set the map from leads to probabilities, fitted with the settings as they
+        are now."""
+        self.cfg["calibration"] = {
+            **calibration.to_dict(),
+            "settings": self._get_calibrated_settings(),
+        }
+        self._check_settings()
+
+    def _forget_calibration(self) -> None:
+        """What was fitted to other weights says nothing about new ones."""
+        self.cfg["calibration"] = None
+        self._calibration = None
+
+    def get_probabilities(self, batch: Any) -> np.ndarray:
+        """How likely each unit of a prediction with leads is right."""
+        if self._calibration is None:
+            raise ValueError(Errors.DS190.format(name=self.name))
+        return self._calibration(self.engine.get_evidence(batch))
+
     def predict(self, docs: Iterable[Doc]) -> Any:
         """Predict the labels of docs, without changing them.
 
@@ -135,7 +195,14 @@ class DynselComponent(TrainablePipe):
         engine = self._require_engine()
         if self._just_updated.holds(docs):
             return engine.predict_in_training(docs)
+        if self.cfg["confidence"]:
+            self._check_confidence()
+            return self.predict_with_leads(docs)
         return self._predict(docs)
+
+    def predict_with_leads(self, docs: list[Doc]) -> Any:
+        """Predict, and say how sure the decisions are."""
+        return self._predict(docs, with_leads=True)
 
     def statistics(self, docs: Iterable[Doc]) -> dict[str, Any]:
         """Say how many templates some docs need.
@@ -182,11 +249,13 @@ class DynselComponent(TrainablePipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialize the component."""
+        state = self._get_training_state()
         return util.to_bytes(
             {
                 "cfg": lambda: srsly.json_dumps(self.cfg),
                 "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
                 "model": self.engine.to_bytes,
+                **({"training": lambda: state} if state is not None else {}),
             },
             exclude,
         )
@@ -201,6 +270,7 @@ class DynselComponent(TrainablePipe):
                 "cfg": lambda data: self.cfg.update(srsly.json_loads(data)),
                 "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
                 "model": self._load_engine,
+                "training": self.engine.training_from_bytes,
             },
             exclude,
         )
@@ -217,6 +287,7 @@ class DynselComponent(TrainablePipe):
                 ),
                 "vocab": lambda path: self.vocab.to_disk(path, exclude=exclude),
                 "model": lambda path: write_file(path, self.engine.to_bytes()),
+                "training": self._write_training_state,
             },
             exclude,
         )
@@ -229,6 +300,7 @@ class DynselComponent(TrainablePipe):
                 "cfg": lambda path: self.cfg.update(deserialize_config(path)),
                 "vocab": lambda path: self.vocab.from_disk(path, exclude=exclude),
                 "model": lambda path: self._load_engine(path.read_bytes()),
+                "training": self._read_training_state,
             },
             exclude,
         )
@@ -240,9 +312,44 @@ class DynselComponent(TrainablePipe):
         """The templates that the margin is about."""
         return self.engine.templates
 
-    def _predict(self, docs: list[Doc]) -> Any:
+    def _predict(self, docs: list[Doc], *, with_leads: bool = False) -> Any:
         """Predict with the compiled weights, as the settings say."""
-        return self.engine.predict(docs, self.margin, self.cfg["n_threads"])
+        return self.engine.predict(
+            docs, self.margin, self.cfg["n_threads"], with_leads=with_leads
+        )
+
+    def _get_training_state(self) -> bytes | None:
+        if not self.cfg["keep_training_state"]:
+            return None
+        return self.engine.training_to_bytes()
+
+    def _write_training_state(self, path: Path) -> None:
+        state = self._get_training_state()
+        if state is None:
+            # What an earlier model has left there does not belong to this one.
+            path.unlink(missing_ok=True)
+        else:
+            write_file(path, state)
+
+    def _read_training_state(self, path: Path) -> None:
+        if path.exists():
+            self.engine.training_from_bytes(path.read_bytes())
+
+    def _get_calibrated_settings(self) -> dict[str, Any]:
+        return {name: self.cfg[name] for name in self.calibrated_settings}
+
+    def _check_confidence(self) -> None:
+        """Raise an error without a calibration, and warn if it is for other settings."""
+        if self._calibration is None:
+            raise ValueError(Errors.DS190.format(name=self.name))
+        fitted = self.cfg["calibration"]["settings"]
+        found = self._get_calibrated_settings()
+        if found not in (fitted, self._warned_of):
+            self._warned_of = found
+            warnings.warn(
+                Errors.DS193.format(name=self.name, fitted=fitted, found=found),
+                stacklevel=3,
+            )
 
     def _get_margin(self, name: str) -> float | list[float]:
         margins = self.cfg[name]
@@ -282,6 +389,14 @@ class DynselComponent(TrainablePipe):
             )
 
     def _check_settings(self) -> None:
+        self._calibration = None
+        self._warned_of = None
+        stored = self.cfg["calibration"]
+        if stored is not None:
+            if not isinstance(stored, dict) or "settings" not in stored:
+                raise ValueError(Errors.DS191)
+            parts = {key: stored[key] for key in stored if key != "settings"}
+            self._calibration = Calibration.from_dict(parts)
         self.margin = self.margin
         for name, low, high in (
             ("n_threads", 1, 1024),

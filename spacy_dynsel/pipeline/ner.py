@@ -30,6 +30,7 @@ from ..tasks.bilou import (
     action_names,
 )
 from .component import DynselComponent, RecentDocs, is_complete
+from .confidences import ANY
 
 
 class DynselNER(DynselComponent):
@@ -48,6 +49,10 @@ class DynselNER(DynselComponent):
     cache_size (int): The number of lexemes for which to keep what was worked out.
     incorrect_spans_key (str): The key of doc.spans under which training data has spans
         that are known not to be entities.
+    confidence (bool): Whether to say how likely each annotation is right, in
+        token._.dynsel_confidence or span._.dynsel_confidence.
+    keep_training_state (bool): Whether to save what learning needs to go on later as if
+        it had not been interrupted.
     scorer (Callable): The scoring method.
     """
 
@@ -61,6 +66,8 @@ class DynselNER(DynselComponent):
         o_bias: float = 0.0,
         n_threads: int = 1,
         cache_size: int = 50_000,
+        confidence: bool = False,
+        keep_training_state: bool = False,
         incorrect_spans_key: str | None = None,
         scorer: Callable[..., dict[str, Any]] | None = ner_score,
     ) -> None:
@@ -72,9 +79,13 @@ class DynselNER(DynselComponent):
             n_threads=n_threads,
             cache_size=cache_size,
             scorer=scorer,
+            confidence=confidence,
+            keep_training_state=keep_training_state,
             incorrect_spans_key=incorrect_spans_key,
             o_bias=o_bias,
         )
+
+    calibrated_settings = ("margin", "o_bias")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -152,6 +163,13 @@ class DynselNER(DynselComponent):
                     n_predictions=len(actions), n_tokens=sum(map(len, docs))
                 )
             )
+        with_leads = getattr(predictions, "leads", None) is not None
+        if with_leads and self.cfg["confidence"]:
+            found = self.engine.find_entities(predictions)
+            values = self.get_probabilities(predictions).tolist()
+            for entity, value in zip(found, values, strict=True):
+                span = docs[entity.doc][entity.start : entity.end]
+                span._.set(ANY, value)
 
     def explain(self, doc: Doc, *, keep_entities: bool = False) -> Explanations:
         """Say for each token how its action is found.
@@ -183,6 +201,7 @@ class DynselNER(DynselComponent):
         """
         validate_get_examples(get_examples, "DynselNER.initialize")
         util.check_lexeme_norms(self.vocab, "ner")
+        self._forget_calibration()
         if labels is None:
             found = {
                 example.reference.vocab.strings[type_]

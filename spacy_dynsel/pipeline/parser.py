@@ -29,10 +29,17 @@ from ..bridge import (
     write_parses,
 )
 from ..errors import Errors
-from ..tasks.transitions import GoldParse, ParseBatch, ParseExplanation, TaggedWords
+from ..tasks.transitions import (
+    SPACE,
+    GoldParse,
+    ParseBatch,
+    ParseExplanation,
+    TaggedWords,
+)
 from ..tasks.trees import classify_tree
 from ..templates import Templates
 from .component import DynselComponent, RecentDocs
+from .confidences import ARC, write_tokens
 
 ROOT_LABEL = "ROOT"
 # The label of white space.
@@ -66,6 +73,10 @@ class DynselParser(DynselComponent):
     cache_size (int): The number of lexemes for which to keep what was worked out.
     min_label_freq (int): How often a label for a lifted arc has to occur in the
         training data; those that are rarer lose what they say about lifting.
+    confidence (bool): Whether to say how likely each annotation is right, in
+        token._.dynsel_confidence or span._.dynsel_confidence.
+    keep_training_state (bool): Whether to save what learning needs to go on later as if
+        it had not been interrupted.
     scorer (Callable): The scoring method.
     """
 
@@ -81,6 +92,8 @@ class DynselParser(DynselComponent):
         branch_lead: float = 3.0,
         n_threads: int = 1,
         cache_size: int = 50_000,
+        confidence: bool = False,
+        keep_training_state: bool = False,
         min_label_freq: int = 10,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
     ) -> None:
@@ -92,11 +105,15 @@ class DynselParser(DynselComponent):
             n_threads=n_threads,
             cache_size=cache_size,
             scorer=scorer,
+            confidence=confidence,
+            keep_training_state=keep_training_state,
             branch_lead=branch_lead,
             branches=branches,
             label_margin=label_margin,
             min_label_freq=min_label_freq,
         )
+
+    calibrated_settings = ("margin", "label_margin", "branches", "branch_lead")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -160,6 +177,9 @@ class DynselParser(DynselComponent):
             for doc, end in zip(docs, ends, strict=True):
                 if lifted[end - len(doc) : end].any():
                     deprojectivize(doc)
+        if predictions.leads is not None and self.cfg["confidence"]:
+            values = self.get_probabilities(predictions)
+            write_tokens(docs, ARC, values, labels != SPACE)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """See DynselComponent.score."""
@@ -243,6 +263,7 @@ class DynselParser(DynselComponent):
         """
         validate_get_examples(get_examples, "DynselParser.initialize")
         util.check_lexeme_norms(self.vocab, "parser")
+        self._forget_calibration()
         if labels is None:
             names = self._find_labels(get_examples())
         else:
@@ -318,7 +339,7 @@ class DynselParser(DynselComponent):
     def _exit_templates(self) -> Templates:
         return self.engine.actions.templates
 
-    def _predict(self, docs: list[Doc]) -> ParseBatch:
+    def _predict(self, docs: list[Doc], *, with_leads: bool = False) -> ParseBatch:
         return self.engine.predict(
             docs,
             self.margin,
@@ -326,6 +347,7 @@ class DynselParser(DynselComponent):
             self.cfg["n_threads"],
             branches=self.branches,
             branch_lead=self.branch_lead,
+            with_leads=with_leads,
         )
 
     def _sync_labels(self) -> None:

@@ -16,6 +16,7 @@ from ..bridge import have_same_tokens, read_sent_starts, read_tags, write_tags
 from ..errors import Errors
 from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch
 from .component import DynselComponent, RecentDocs, is_complete
+from .confidences import TAG, write_tokens
 
 
 class DynselTagger(DynselComponent):
@@ -32,6 +33,10 @@ class DynselTagger(DynselComponent):
     cache_size (int): The number of lexemes for which to keep what was worked out.
     overwrite (bool): Whether to replace tags that are set.
     neg_prefix (str): What marks a tag in the training data as known to be wrong.
+    confidence (bool): Whether to say how likely each annotation is right, in
+        token._.dynsel_confidence or span._.dynsel_confidence.
+    keep_training_state (bool): Whether to save what learning needs to go on later as if
+        it had not been interrupted.
     scorer (Callable): The scoring method.
     """
 
@@ -44,6 +49,8 @@ class DynselTagger(DynselComponent):
         margin: float | list[float] = 4.0,
         n_threads: int = 1,
         cache_size: int = 50_000,
+        confidence: bool = False,
+        keep_training_state: bool = False,
         overwrite: bool = False,
         neg_prefix: str = "!",
         scorer: Callable[..., dict[str, Any]] | None = tagger_score,
@@ -56,6 +63,8 @@ class DynselTagger(DynselComponent):
             n_threads=n_threads,
             cache_size=cache_size,
             scorer=scorer,
+            confidence=confidence,
+            keep_training_state=keep_training_state,
             neg_prefix=neg_prefix,
             overwrite=overwrite,
         )
@@ -85,6 +94,14 @@ class DynselTagger(DynselComponent):
             labels = np.concatenate(
                 [np.zeros(0, "uint16"), *map(np.asarray, batch_tag_ids)]
             ).astype("uint16")
+        with_leads = getattr(batch_tag_ids, "leads", None) is not None
+        if with_leads and self.cfg["confidence"]:
+            chosen = np.ones(len(labels), dtype=bool)
+            if not self.cfg["overwrite"]:
+                # Tags that are there stay, and nothing is known about them.
+                chosen = np.concatenate([[], *map(read_tags, docs)]) == 0
+            values = self.get_probabilities(batch_tag_ids)
+            write_tokens(docs, TAG, values, chosen)
         write_tags(docs, labels, self._tags, self.cfg["overwrite"])
 
     def explain(self, doc: Doc) -> list[Explanation]:
@@ -120,6 +137,7 @@ class DynselTagger(DynselComponent):
                 if not (prefix and tag.startswith(prefix))
             }
             labels = sorted(found)
+        self._forget_calibration()
         self.model.set_dim("nO", None, force=True)
         for label in labels:
             self.add_label(label)

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -21,6 +22,8 @@ class EntityBatch:
     stage_counts: np.ndarray
     has_kept: bool
     support: np.ndarray | None
+    leads: Any
+    stages: Any
 
     def __init__(
         self,
@@ -29,6 +32,8 @@ class EntityBatch:
         stage_counts: np.ndarray,
         has_kept: bool,
         support: np.ndarray | None = None,
+        leads: np.ndarray | None = None,
+        stages: np.ndarray | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, i: int) -> np.ndarray: ...
@@ -93,4 +98,5 @@ def predict(
     first: EntityBatch | None = None,
     support_for_lead: float = 0.0,
     max_support: int = 0,
+    with_leads: bool = False,
 ) -> EntityBatch: ...

@@ -32,6 +32,7 @@ from ..bridge cimport (
 )
 from ..core.gazetteer cimport Gazetteer, GazetteerC, match_lists
 from ..core.hashing cimport fold, mix
+from ..core.leads cimport NO_RIVAL, find_lead
 from ..core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ..core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
 from ..core.program cimport ContextC, LexemeRecC, get_key
@@ -158,11 +159,19 @@ class EntityBatch:
     has_kept (bool): Whether there are tokens that keep their annotation.
     support (array): What a second pass adds to the score of each of the actions, or
         None.
+    leads (array): By how much each decision was won, as an integer, or None.
+    stages (array): The stage in which each decision was made, from 0, or None.
     """
 
-    __slots__ = ("actions", "ends", "has_kept", "stage_counts", "support")
+    __slots__ = (
+        "actions", "ends", "has_kept", "leads", "stage_counts", "stages", "support"
+    )
 
-    def __init__(self, actions, ends, stage_counts, has_kept, support=None):
+    def __init__(
+        self, actions, ends, stage_counts, has_kept, support=None, leads=None, stages=None
+    ):
+        self.leads = leads
+        self.stages = stages
         self.actions = actions
         self.ends = ends
         self.stage_counts = stage_counts
@@ -599,18 +608,6 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
                 row[action] = VALID
 
 
-cdef inline int find_lead(
-    const score_t* scores, const score_t* limits, int width, int label
-) noexcept nogil:
-    """By how much a label leads over the best other valid one; 0 if there is none."""
-    cdef int i
-    cdef int best = NOT_VALID
-    for i in range(width):
-        if i != label and limits[i] == VALID and scores[i] > best:
-            best = scores[i]
-    return 0 if best == NOT_VALID else scores[label] - best
-
-
 cdef inline void add_support(
     const TaskC* task, uint16_t action, score_t support, score_t* scores
 ) noexcept nogil:
@@ -676,6 +673,8 @@ cdef struct JobC:
     score_t* support_out
     double support_for_lead
     int max_support
+    int32_t* leads           # or NULL
+    uint8_t* stages          # or NULL
     int n_threads
     uint64_t* stage_counts   # [n_threads][n_stages]
 
@@ -699,6 +698,7 @@ def predict(
     first=None,
     double support_for_lead=0,
     int max_support=0,
+    bint with_leads=False,
 ) -> EntityBatch:
     """Predict the actions of docs.
 
@@ -708,10 +708,13 @@ def predict(
     support_for_lead (float): By how much a second pass supports an action that leads by
         1, or 0 if there is none.
     max_support (int): The most that it adds.
+    with_leads (bool): Whether to say how sure the decisions are.
     """
     cdef const uint16_t[::1] first_view
     cdef const score_t[::1] support_view
     cdef score_t[::1] support_out_view
+    cdef int32_t[::1] lead_view
+    cdef uint8_t[::1] stage_view
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
     cdef vector[int] c_margins = margins
@@ -728,6 +731,8 @@ def predict(
     end_view = ends
     actions = np.empty(n_tokens, dtype="uint16")
     support = np.zeros(n_tokens, dtype="int16") if support_for_lead else None
+    leads = np.full(n_tokens, NO_RIVAL, dtype="int32") if with_leads else None
+    stages = np.zeros(n_tokens, dtype="uint8") if with_leads else None
     tasks.push_back(0)
     for i in range(<int>sequences.size()):
         size += sequences[i].length
@@ -769,6 +774,13 @@ def predict(
         if support is not None:
             support_out_view = support
             job.support_out = &support_out_view[0]
+        job.leads = NULL
+        job.stages = NULL
+        if with_leads:
+            lead_view = leads
+            stage_view = stages
+            job.leads = &lead_view[0]
+            job.stages = &stage_view[0]
         job.support_for_lead = support_for_lead
         job.max_support = max_support
         job.stage_counts = &count_view[0, 0]
@@ -781,7 +793,9 @@ def predict(
                 n_decided += count_view[i, j]
     # One row is not worth a call of numpy, which single docs would feel.
     stage_counts = counts[0] if job.n_threads == 1 else counts.sum(axis=0)
-    return EntityBatch(actions, ends, stage_counts, n_decided < n_tokens, support)
+    return EntityBatch(
+        actions, ends, stage_counts, n_decided < n_tokens, support, leads, stages
+    )
 
 
 cdef void work(void* data, int worker) noexcept nogil:
@@ -816,7 +830,7 @@ cdef bint read_doc(
     cdef score_t* scores
     cdef int i, step, token, lead, open_type = NONE
     cdef int* wanted_lead = NULL
-    if job.support_out != NULL:
+    if job.support_out != NULL or job.leads != NULL:
         wanted_lead = &lead
     s.tokens.resize(n)
     s.token_records.resize(n)
@@ -863,7 +877,10 @@ cdef bint read_doc(
             job.task, s, step, open_type, job.scorer, &context, job.margins, scores,
             wanted_lead,
         )
-        if job.support_out != NULL:
+        if job.leads != NULL:
+            job.leads[doc.offset + token] = lead
+            job.stages[doc.offset + token] = <uint8_t>decision.stage
+        if job.support_out != NULL and lead != NO_RIVAL:
             job.support_out[doc.offset + token] = <score_t>min(
                 job.max_support, <int64_t>(lead * job.support_for_lead)
             )

@@ -21,6 +21,8 @@ class ParseBatch:
     ends: np.ndarray
     action_counts: np.ndarray
     label_counts: np.ndarray
+    leads: Any
+    stages: Any
 
     def __init__(
         self,
@@ -30,6 +32,8 @@ class ParseBatch:
         ends: np.ndarray,
         action_counts: np.ndarray,
         label_counts: np.ndarray,
+        leads: np.ndarray | None = None,
+        stages: np.ndarray | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
 
@@ -49,4 +53,5 @@ def parse(
     rank_features: RankFeatures | None = None,
     ranks: Lines | None = None,
     trace: list[Any] | None = None,
+    with_leads: bool = False,
 ) -> ParseBatch: ...

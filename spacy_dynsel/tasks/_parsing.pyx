@@ -21,6 +21,7 @@ from ..bridge cimport (
     read_parse_tokens,
 )
 from ..core.lexicon cimport Arena, Lexicon, LexiconC
+from ..core.leads cimport NO_RIVAL, find_lead
 from ..core.program cimport ContextC, LexemeRecC
 from ..core.lines cimport DYNSEL_PREFETCH, Lines, LinesC, Sums, find_value
 from ..core.rows cimport AskedC, RowsC, RowScorer, add_weights, ask_places, ask_weights
@@ -96,6 +97,7 @@ cdef struct ParserC:
     const LinesC* ranks      # the weights of the reranker, or NULL
     PyObject* rank_features
     bint keeps_log           # of the decisions about a sentence
+    bint keeps_leads         # of labels and of the reranker
 
 
 cdef struct LoggedC:
@@ -105,6 +107,7 @@ cdef struct LoggedC:
     int second               # the next best one, or NONE
     int label
     int lead
+    int label_lead
     int stage                # at which the action was found, and its label
     int label_stage          # or NONE
     int front                # N0 and S0
@@ -138,6 +141,7 @@ cdef cppclass Run:
     vector[uint8_t] changed
     vector[ChangeC] changes
     vector[SwapC] swaps
+    vector[int] rank_leads            # by token, if leads are kept
     LoggedC logged
     int phase
     int stage
@@ -276,6 +280,7 @@ cdef bint advance(
         run.logged.lead = choice.lead
         run.logged.stage = run.stage
         run.logged.label_stage = NONE
+        run.logged.label_lead = NO_RIVAL
         run.logged.front = get_front(run.now)
         run.logged.top = run.now.stack[run.now.top - 1]
         return take(parser, run)
@@ -298,6 +303,10 @@ cdef bint advance(
         return True
     label_counts[run.stage] += 1
     run.logged.label_stage = run.stage
+    if parser.keeps_leads:
+        run.logged.label_lead = find_lead(
+            run.scores, parser.limits, parser.labels.width, verdict.label
+        )
     return finish_decision(parser, run, verdict.label)
 
 
@@ -310,6 +319,8 @@ cdef bint start_run(const ParserC* parser, Run* run) noexcept nogil:
     run.swaps.clear()
     run.changes.clear()
     run.n_tried = 0
+    if parser.keeps_leads:
+        run.rank_leads.assign(run.s.n, <int>NO_RIVAL)
     start(&run.s)
     return next_decision(parser, run)
 
@@ -396,6 +407,12 @@ cdef void judge_branch(const ParserC* parser, Run* run) noexcept nogil:
         swap.score += run.signs[i] * <int>find_value(
             &parser.ranks.lines[run.rank_keys[i] >> parser.ranks.shift], run.rank_keys[i]
         )
+    if parser.keeps_leads:
+        for token in range(run.s.n):
+            if run.changed[token] & ARC:
+                run.rank_leads[token] = <int>min(
+                    <int64_t>run.rank_leads[token], max(swap.score, -swap.score)
+                )
     if swap.score <= 0:
         return
     swap.first = <int>run.changes.size()
@@ -497,6 +514,8 @@ cdef struct JobC:
     int32_t* heads
     uint16_t* labels
     uint8_t* starts
+    int32_t* leads           # [tokens][3], or NULL
+    uint8_t* stages
     uint64_t* action_counts
     uint64_t* label_counts
     PyObject* trace          # a list, or NULL
@@ -533,11 +552,24 @@ class ParseBatch:
     ends (array): The number of tokens up to the end of each doc.
     action_counts (array), label_counts (array): How many decisions about transitions
         and about labels were made at each stage.
+    leads (array): For each token the smallest lead of the transitions that it took part
+        in until it had a head, the lead of its label, and the smallest difference by
+        which the reranker chose between its arc and another one, as integers; or None.
+    stages (array): The stage of that transition, from 0; where a reranker had a choice,
+        the number of stages, and one more where it changed the arc; or None.
     """
 
-    __slots__ = ("heads", "labels", "starts", "ends", "action_counts", "label_counts")
+    __slots__ = (
+        "heads", "labels", "starts", "ends", "action_counts", "label_counts", "leads",
+        "stages",
+    )
 
-    def __init__(self, heads, labels, starts, ends, action_counts, label_counts):
+    def __init__(
+        self, heads, labels, starts, ends, action_counts, label_counts, leads=None,
+        stages=None,
+    ):
+        self.leads = leads
+        self.stages = stages
         self.heads = heads
         self.labels = labels
         self.starts = starts
@@ -565,6 +597,7 @@ def parse(
     RankFeatures rank_features=None,
     Lines ranks=None,
     list trace=None,
+    bint with_leads=False,
 ):
     """Parse docs.
 
@@ -578,6 +611,7 @@ def parse(
         to choose between trees.
     trace (list): Where to put the decisions about each sentence, if anywhere: a list of
         dicts, and the tokens whose arcs the reranker changed.
+    with_leads (bool): Whether to say how sure the arcs are.
     """
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
@@ -597,10 +631,14 @@ def parse(
     cdef uint8_t[::1] start_view
     cdef uint64_t[:, ::1] action_view
     cdef uint64_t[:, ::1] label_count_view
+    cdef int32_t[:, ::1] lead_view
+    cdef uint8_t[::1] stage_view
     n_tokens = read_docs(docs, sequences)
     heads = np.empty(n_tokens, dtype="int32")
     arc_labels = np.empty(n_tokens, dtype="uint16")
     starts = np.zeros(n_tokens, dtype="uint8")
+    leads = np.full((n_tokens, 3), NO_RIVAL, dtype="int32") if with_leads else None
+    stages = np.zeros(n_tokens, dtype="uint8") if with_leads else None
     tasks.push_back(0)
     for i in range(<int>sequences.size()):
         size += sequences[i].length
@@ -643,7 +681,15 @@ def parse(
         job.parser.ranks = NULL
         job.parser.rank_features = NULL
         job.parser.scale = actions.scale
-        job.parser.keeps_log = trace is not None
+        job.parser.keeps_log = with_leads or trace is not None
+        job.parser.keeps_leads = with_leads
+        job.leads = NULL
+        job.stages = NULL
+        if with_leads:
+            lead_view = leads
+            stage_view = stages
+            job.leads = &lead_view[0, 0]
+            job.stages = &stage_view[0]
         job.trace = <PyObject*>trace if trace is not None else NULL
         if n_branches and rank_features is not None and ranks is not None:
             job.parser.n_branches = n_branches
@@ -670,7 +716,8 @@ def parse(
             raise owner.error
     ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
     return ParseBatch(
-        heads, arc_labels, starts, ends, action_counts.sum(axis=0), label_counts.sum(axis=0)
+        heads, arc_labels, starts, ends, action_counts.sum(axis=0),
+        label_counts.sum(axis=0), leads, stages,
     )
 
 
@@ -731,8 +778,41 @@ cdef void write_tree(JobC* job, Run* run) noexcept nogil:
         else:
             job.heads[run.offset + token] = s.tokens[s.heads[i]]
             job.labels[run.offset + token] = <uint16_t>s.labels[i]
+    if job.leads != NULL:
+        write_leads(job, run)
     if job.trace != NULL:
         write_trace(job, run)
+
+
+cdef inline void note_lead(JobC* job, size_t place, const LoggedC* logged) noexcept nogil:
+    """Note the lead of a transition for a token, unless that has its head already."""
+    if job.leads[3 * place + 1] == NO_RIVAL and logged.lead < job.leads[3 * place]:
+        job.leads[3 * place] = logged.lead
+        job.stages[place] = <uint8_t>logged.stage
+
+
+cdef void write_leads(JobC* job, Run* run) noexcept nogil:
+    """Say how sure the arcs of a sentence are."""
+    cdef const LoggedC* logged
+    cdef size_t i, place
+    cdef int token
+    for i in range(run.log.size()):
+        logged = &run.log[i]
+        note_lead(job, run.offset + run.s.tokens[logged.front], logged)
+        note_lead(job, run.offset + run.s.tokens[logged.top], logged)
+        if logged.label_stage != NONE:
+            token = logged.top if logged.action == LEFT else logged.front
+            place = run.offset + run.s.tokens[token]
+            # Less than without a rival, so that it is known to have its head.
+            job.leads[3 * place + 1] = min(logged.label_lead, <int>NO_RIVAL - 1)
+    for token in range(run.s.n):
+        if run.rank_leads[token] == NO_RIVAL:
+            continue
+        place = run.offset + run.s.tokens[token]
+        job.leads[3 * place + 2] = run.rank_leads[token]
+        job.stages[place] = <uint8_t>job.parser.actions.program.n_stages
+        if not run.swaps.empty() and run.changed[token]:
+            job.stages[place] += 1
 
 
 cdef void write_trace(JobC* job, Run* run) noexcept with gil:

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -16,9 +17,16 @@ class TagBatch:
     labels: np.ndarray
     ends: np.ndarray
     stage_counts: np.ndarray
+    leads: Any
+    stages: Any
 
     def __init__(
-        self, labels: np.ndarray, ends: np.ndarray, stage_counts: np.ndarray
+        self,
+        labels: np.ndarray,
+        ends: np.ndarray,
+        stage_counts: np.ndarray,
+        leads: np.ndarray | None = None,
+        stages: np.ndarray | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, i: int) -> np.ndarray: ...
@@ -50,6 +58,7 @@ def predict(
     scorer: Scorer,
     margins: list[int],
     n_threads: int,
+    with_leads: bool = False,
 ) -> TagBatch: ...
 def explain(
     doc: Doc,

@@ -24,6 +24,7 @@ from ..bridge cimport (
     sentence_end,
     split_docs,
 )
+from ..core.leads cimport find_lead
 from ..core.learner cimport CORRECT, WRONG, Learner, StepC
 from ..core.lexicon cimport UNKNOWN, Arena, Lexicon, LexiconC, look_up
 from ..core.program cimport HIDDEN, ContextC, LexemeRecC, ProgramC, get_key
@@ -62,14 +63,18 @@ class TagBatch:
     labels (array): The labels of all tokens of all docs.
     ends (array): The number of tokens up to the end of each doc.
     stage_counts (array): How many decisions were made at each stage.
+    leads (array): By how much each decision was won, as an integer, or None.
+    stages (array): The stage in which each decision was made, from 0, or None.
     """
 
-    __slots__ = ("ends", "labels", "stage_counts")
+    __slots__ = ("ends", "labels", "leads", "stage_counts", "stages")
 
-    def __init__(self, labels, ends, stage_counts):
+    def __init__(self, labels, ends, stage_counts, leads=None, stages=None):
         self.labels = labels
         self.ends = ends
         self.stage_counts = stage_counts
+        self.leads = leads
+        self.stages = stages
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -94,6 +99,8 @@ cdef struct JobC:
     const int* margins
     bint is_first_free
     uint16_t* labels
+    int32_t* leads           # or NULL
+    uint8_t* stages          # or NULL
     uint64_t* stage_counts   # [n_threads][n_stages]
 
 
@@ -166,11 +173,13 @@ def predict(
     Scorer scorer,
     list margins,
     int n_threads,
+    bint with_leads=False,
 ) -> TagBatch:
     """Predict the labels of docs.
 
     margins (list[int]): See Scorer.margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
+    with_leads (bool): Whether to say how sure the decisions are.
     """
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
@@ -181,9 +190,13 @@ def predict(
     cdef _Job owner = _Job.__new__(_Job)
     cdef int i, size = 0
     cdef uint16_t[::1] label_view
+    cdef int32_t[::1] lead_view
+    cdef uint8_t[::1] stage_view
     cdef uint64_t[:, ::1] count_view
     n_tokens = read_docs(docs, sequences)
     labels = np.empty(n_tokens, dtype="uint16")
+    leads = np.empty(n_tokens, dtype="int32") if with_leads else None
+    stages = np.empty(n_tokens, dtype="uint8") if with_leads else None
     tasks.push_back(0)
     for i in range(<int>sequences.size()):
         size += sequences[i].length
@@ -217,12 +230,20 @@ def predict(
         job.margins = c_margins.data()
         job.is_first_free = is_first_stage_free(&scorer.program.c)
         job.labels = &label_view[0]
+        job.leads = NULL
+        job.stages = NULL
+        if with_leads:
+            lead_view = leads
+            stage_view = stages
+            job.leads = &lead_view[0]
+            job.stages = &stage_view[0]
         job.stage_counts = &count_view[0, 0]
         with nogil:
             run_workers(n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
-    return TagBatch(labels, _doc_ends(docs), counts[0] if n_threads == 1 else counts.sum(axis=0))
+    stage_counts = counts[0] if n_threads == 1 else counts.sum(axis=0)
+    return TagBatch(labels, _doc_ends(docs), stage_counts, leads, stages)
 
 
 cdef void work(void* data, int number) noexcept nogil:
@@ -305,7 +326,8 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
 
 cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept nogil:
     cdef const ScorerC* scorer = job.scorer
-    cdef uint16_t* labels = job.labels + piece.doc.offset + piece.start
+    cdef size_t offset = piece.doc.offset + piece.start
+    cdef uint16_t* labels = job.labels + offset
     cdef ContextC context
     cdef DecisionC* decision
     cdef atom_t* tags = worker.tags.data() + piece.place
@@ -330,6 +352,12 @@ cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept no
             )
             tags[i] = decision.label + 1
         labels[i] = <uint16_t>decision.label
+        if job.leads != NULL:
+            job.leads[offset + i] = find_lead(
+                worker.scores.data() + <size_t>(i % RING) * scorer.width, job.limits,
+                scorer.width, decision.label,
+            )
+            job.stages[offset + i] = <uint8_t>decision.stage
         worker.stage_counts[decision.stage] += 1
 
 

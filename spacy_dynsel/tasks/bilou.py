@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, read_sent_starts
+from ..confidence import NO_RIVAL, Evidence, scale_leads
 from ..core.checksum import checksum
 from ..core.gazetteer import N_CODES, Gazetteer
 from ..core.learner import Learner
@@ -122,6 +123,16 @@ class EntityExplanation(NamedTuple):
     weakest_lead: float
 
 
+class FoundEntity(NamedTuple):
+    """An entity: the number of its doc, its first token, the token after its last one,
+    and the number of its label."""
+
+    doc: int
+    start: int
+    end: int
+    label: int
+
+
 class Explanations(list[Explanation]):
     """An explanation for each token, and one for each entity.
 
@@ -144,19 +155,25 @@ def entity_f(actions: np.ndarray, gold: np.ndarray) -> float:
     gold (array): The true one, or MISSING.
     """
 
-    def find(actions: np.ndarray, *kinds: int) -> np.ndarray:
-        inside = (actions != 0) & (actions != KEEP) & (actions != MISSING)
-        return np.flatnonzero(inside & np.isin((actions - 1) % 4, kinds))
-
     def count_without(condition: np.ndarray) -> int:
         sums = np.concatenate([[0], np.cumsum(condition)])
         return int((sums[starts] == sums[ends + 1]).sum())
 
-    actions = actions.astype("int32")
-    starts, ends = find(actions, 0, 3), find(actions, 2, 3)
+    starts, ends = find_spans(actions)
     n_found = count_without(gold == MISSING)
     n_right = count_without(gold != actions)
-    return 2 * n_right / max(1, n_found + len(find(gold, 0, 3)))
+    return 2 * n_right / max(1, n_found + len(find_spans(gold)[0]))
+
+
+def find_spans(actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where entities start, and their last tokens."""
+    actions = actions.astype("int32")
+    inside = (actions != 0) & (actions != KEEP) & (actions != MISSING)
+    kinds = (actions - 1) % 4
+    return (
+        np.flatnonzero(inside & np.isin(kinds, (0, 3))),
+        np.flatnonzero(inside & np.isin(kinds, (2, 3))),
+    )
 
 
 def add_list_templates(templates: Templates, lists: list[str]) -> Templates:
@@ -345,7 +362,7 @@ class EntityModel(LinearModel):
 
     def update(self, batch: list[GoldEntities], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
-        if not self._learners:
+        if not self._learners and not self._restore_training():
             self._resume()
         history = self.settings.predicted_history
         loss = 0.0
@@ -375,18 +392,66 @@ class EntityModel(LinearModel):
         n_threads: int,
         *,
         keep_entities: bool = True,
+        with_leads: bool = False,
     ) -> EntityBatch:
         """Predict the actions of docs.
 
         keep_entities (bool): Whether entities that are set stay as they are, and
             blocked tokens blocked.
+        with_leads (bool): Whether to say how sure the decisions are.
         RETURNS (EntityBatch): The actions. With two passes, the stages are counted in
             the second.
         """
-        first = self._predict_once(docs, margin, n_threads, keep_entities)
+        first = self._predict_once(
+            docs, margin, n_threads, keep_entities, with_leads=with_leads
+        )
         if self._second is None:
             return first
-        return self._second._predict_once(docs, margin, n_threads, keep_entities, first)
+        return self._second._predict_once(
+            docs, margin, n_threads, keep_entities, first, with_leads=with_leads
+        )
+
+    def find_entities(self, batch: EntityBatch) -> list[FoundEntity]:
+        """The entities of a batch, apart from those that were set before."""
+        starts, ends = find_spans(batch.actions)
+        types = (batch.actions[starts].astype("int64") - 1) // 4
+        docs = np.searchsorted(batch.ends, starts, side="right")
+        offsets = np.concatenate([[0], batch.ends])[docs]
+        return [
+            FoundEntity(*numbers)
+            for numbers in zip(
+                docs.tolist(),
+                (starts - offsets).tolist(),
+                (ends + 1 - offsets).tolist(),
+                types.tolist(),
+                strict=True,
+            )
+        ]
+
+    @property
+    def n_groups(self) -> int:
+        return 2 * self.n_stages
+
+    def get_evidence(self, batch: EntityBatch) -> Evidence:
+        """What speaks for each entity of a batch with leads: its weakest decision, and
+        the weaker one of its neighbours, which might have been part of it."""
+        scale = (self if self._second is None else self._second).scorer.scale
+        starts, ends = find_spans(batch.actions)
+        weakest = np.array(
+            [
+                start + int(batch.leads[start : end + 1].argmin())
+                for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+            ],
+            dtype="int64",
+        )
+        # What lies between docs has no rival.
+        leads = np.insert(batch.leads, np.insert(batch.ends, 0, 0), NO_RIVAL)
+        places = np.searchsorted(batch.ends, starts, side="right") + 1
+        beside = np.minimum(leads[starts + places - 1], leads[ends + places + 1])
+        # Where there were several decisions, each could be wrong.
+        groups = batch.stages[weakest] + self.n_stages * (ends > starts)
+        both = np.stack([batch.leads[weakest], beside], axis=1)
+        return Evidence(scale_leads(both, scale, scale), groups)
 
     def _predict_once(
         self,
@@ -395,6 +460,8 @@ class EntityModel(LinearModel):
         n_threads: int,
         keep_entities: bool,
         first: EntityBatch | None = None,
+        *,
+        with_leads: bool = False,
     ) -> EntityBatch:
         """Predict the actions of docs by this pass alone."""
         scorer = self.scorer
@@ -415,6 +482,7 @@ class EntityModel(LinearModel):
             first,
             support_for_lead,
             max_support,
+            with_leads,
         )
 
     def predict_in_training(self, docs: list[Doc]) -> EntityBatch:
@@ -501,9 +569,11 @@ class EntityModel(LinearModel):
             if kind in (0, 3):
                 start = i
             if kind in (2, 3):
-                leads = [why.lead for why in explanations[start : i + 1]]
+                # What had no rival says nothing.
+                leads = [w.lead for w in explanations[start : i + 1] if w.runner_up]
                 label = self.labels[(action - 1) // 4]
-                entities.append(EntityExplanation(start, i + 1, label, min(leads)))
+                weakest = min(leads, default=math.inf)
+                entities.append(EntityExplanation(start, i + 1, label, weakest))
         return sorted(entities)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -677,6 +747,21 @@ class EntityModel(LinearModel):
             for i in range(self.seeds)
         ]
         self._learner = self._learners[0]
+
+    def _get_learners(self) -> dict[str, Learner]:
+        names = {f"seed {i}": learner for i, learner in enumerate(self._learners)}
+        if self._second is not None:
+            second = self._second._get_learners().items()
+            names |= {f"second {name}": learner for name, learner in second}
+        return names
+
+    def _start_again(self, meta: dict[str, Any]) -> None:
+        super()._start_again(meta)
+        names = meta["learners"]
+        n_seeds = sum(str(name).startswith("seed") for name in names)
+        self._learners = self._learners[:n_seeds]
+        if self._second is not None:
+            self._second._start_again({**meta, "learners": names[:n_seeds]})
 
     def _resume(self) -> None:
         super()._resume()

@@ -20,7 +20,6 @@ from ..core.small import SmallScorer
 from ..errors import Errors
 from ..settings import LearnerSettings
 from ..templates import Templates
-from .model import RESUMED_SQUARES
 
 
 class Classifier:
@@ -87,8 +86,13 @@ class Classifier:
         settings = replace(self._used_settings, seed=seed)
         return Learner(self.program, self.n_labels, settings)
 
+    @property
+    def is_small_data(self) -> bool:
+        """Whether it learns as from small data."""
+        return self._used_settings != self.settings
+
     def resume(self) -> None:
-        """Go on learning from compiled weights."""
+        """Go on from compiled weights: from now on they are corrected."""
         if self.learners:
             return
         scorer = self.scorer
@@ -96,7 +100,7 @@ class Classifier:
         keys, labels, weights = unpack_weights(scorer.index, scorer.slots)
         values = weights.astype("float32") / np.float32(scorer.scale)
         learner = Learner(self.program, self.n_labels, settings)
-        learner.set_weights(keys, labels, values, RESUMED_SQUARES)
+        learner.correct_from(keys, labels, values)
         self.learners = [learner]
         self._used_settings = settings
 

@@ -2,7 +2,7 @@
 lexicon, and the file."""
 
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -30,14 +30,13 @@ from ..errors import Errors
 from ..model_file import dump_model, load_model
 from ..settings import LearnerSettings
 from ..templates import Templates
+from .training_state import Resumable
 
 # Values of a small column that are not its own: unknown, before start, after end.
 N_RESERVED = 3
 TRAINING_LEXEMES = 1 << 18
 # With less data than this, every feature counts.
 MIN_TOKENS_FOR_CUTOFF = 10_000
-# What a loaded model's weights count as when training goes on: see Learner.
-RESUMED_SQUARES = 10.0
 
 T = TypeVar("T")
 
@@ -63,7 +62,7 @@ class Explanation(NamedTuple):
     contributions: dict[str, tuple[float, float]]
 
 
-class LinearModel(ABC):
+class LinearModel(Resumable):
     """A linear classifier with early exit over the decisions of a task.
 
     A task says which columns and places there are, how its docs become decisions, and
@@ -116,6 +115,11 @@ class LinearModel(ABC):
     @property
     def n_stages(self) -> int:
         return len(self.templates.checkpoints)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups of evidence there are, see get_evidence."""
+        return self.n_stages
 
     @property
     def n_outputs(self) -> int:
@@ -217,6 +221,7 @@ class LinearModel(ABC):
         self._check(meta, arrays)
         self._load_extra(meta, arrays)
         self.labels = meta["labels"]
+        self._waiting = None
         self._learner = None
         self._training_lexicon = None
         self._lexicon = None
@@ -281,13 +286,20 @@ class LinearModel(ABC):
     def _new_recorder(self, guide: Learner) -> Recorder:
         return Recorder(self._program, self.n_outputs, self._used_settings, guide)
 
+    def _training_meta(self) -> dict[str, Any]:
+        return {"small": self._used_settings != self.settings}
+
+    def _start_again(self, meta: dict[str, Any]) -> None:
+        is_small = bool(meta.get("small"))
+        self._new_learner(self.settings.for_small_data() if is_small else self.settings)
+
     def _resume(self) -> None:
-        """Make the weights of a loaded model trainable."""
+        """Make the weights of a loaded model trainable: from now on it is corrected."""
         scorer = self.scorer
         keys, labels, weights = unpack_weights(scorer.index, scorer.slots)
         self._new_learner(self.settings.for_small_data())
         values = weights.astype("float32") / np.float32(scorer.scale)
-        self._learner.set_weights(keys, labels, values, RESUMED_SQUARES)
+        self._learner.correct_from(keys, labels, values)
 
     def _load_clusters(self, vocab: Vocab, lang: str) -> tuple[np.ndarray, np.ndarray]:
         return load_clusters(self._program.lexical, vocab, lang)

@@ -96,6 +96,25 @@ class Reranker:
         ]
         self.changed()
 
+    def get_learners(self) -> dict[str, Any]:
+        """The learners, if there is training."""
+        if self.learner is None:
+            return {}
+        names = {"reranker": self.learner}
+        for fold, (actions, arcs) in enumerate(self.learners):
+            names |= {f"fold {fold} actions": actions, f"fold {fold} labels": arcs}
+        return names
+
+    def training_meta(self) -> dict[str, int]:
+        return {"n_tokens": self._n_tokens, "n_seen": self._n_seen}
+
+    def start_again(
+        self, actions: Classifier, arcs: Classifier, meta: dict[str, int]
+    ) -> None:
+        """Make learners that are as yet empty; see training_meta."""
+        self.start(actions, arcs, meta["n_tokens"])
+        self._n_seen = meta["n_seen"]
+
     def resize(self, n_labels: int) -> None:
         """Make room for more labels."""
         for _, learner in self.learners:

@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..bridge import LEXICAL_COLUMNS, read_lowers, read_sent_starts
+from ..confidence import Evidence, scale_leads
 from ..core.learner import Learner
 from ..core.recorder import Recorder
 from ..core.scorer import MAX_LABELS
@@ -141,7 +142,7 @@ class TaggingModel(LinearModel):
 
     def update(self, batch: list[GoldDoc], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
-        if self._learner is None:
+        if self._learner is None and not self._restore_training():
             self._resume()
         ranges = _training_ranges(batch, self.settings.copies)
         settings = self._used_settings
@@ -193,9 +194,17 @@ class TaggingModel(LinearModel):
         )
 
     def predict(
-        self, docs: list[Doc], margin: float | list[float], n_threads: int
+        self,
+        docs: list[Doc],
+        margin: float | list[float],
+        n_threads: int,
+        *,
+        with_leads: bool = False,
     ) -> TagBatch:
-        """Predict the labels of docs."""
+        """Predict the labels of docs.
+
+        with_leads (bool): Whether to say how sure the decisions are.
+        """
         scorer = self.scorer
         return predict(
             docs,
@@ -204,7 +213,12 @@ class TaggingModel(LinearModel):
             scorer,
             scorer.margins(margin),
             n_threads,
+            with_leads,
         )
+
+    def get_evidence(self, batch: TagBatch) -> Evidence:
+        """What speaks for each label of a batch with leads."""
+        return Evidence(scale_leads(batch.leads, self.scorer.scale), batch.stages)
 
     def predict_in_training(self, docs: list[Doc]) -> TagBatch:
         """Predict with the weights as they are, without compiling them first: for
@@ -256,6 +270,20 @@ class TaggingModel(LinearModel):
             _restore,
             (*state, self.class_min_share, self.n_folds, self.to_bytes()),
         )
+
+    def _get_learners(self) -> dict[str, Learner]:
+        if self._learner is None:
+            return {}
+        folds = {f"fold {i}": learner for i, learner in enumerate(self._folds)}
+        return {"learner": self._learner, **folds}
+
+    def _training_meta(self) -> dict[str, Any]:
+        return {**super()._training_meta(), "known": sorted(self._known)}
+
+    def _start_again(self, meta: dict[str, Any]) -> None:
+        super()._start_again(meta)
+        self._folds = self._folds[: len(meta["learners"]) - 1]
+        self._known = set(meta.get("known", []))
 
     def _resume(self) -> None:
         super()._resume()

@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_sent_starts
+from ..confidence import Evidence, scale_leads
 from ..core.lexicon import Lexicon
 from ..core.recorder import Recorder
 from ..errors import Errors
@@ -40,7 +41,9 @@ from .parse_features import (
     tag_keys,
 )
 from .parse_places import PLACES
+from .reranking import SCALE as RANK_SCALE
 from .reranking import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
+from .training_state import Resumable
 
 __all__ = [
     "ROOT",
@@ -128,7 +131,7 @@ class TaggedWords(NamedTuple):
     pos: np.ndarray
 
 
-class ParsingModel:
+class ParsingModel(Resumable):
     """A parser's templates, weights, and what it knows about words and tags.
 
     actions (Templates), labels (Templates), boundaries (Templates): The templates for
@@ -295,6 +298,7 @@ class ParsingModel:
         """Learn from some docs. RETURNS (float): The loss."""
         if self._training_lexicon is None:
             self._training_lexicon = Lexicon(len(self._lexical), [], TRAINING_LEXEMES)
+        self._restore_training()
         for part in self.parts:
             part.resume()
             part.changed()
@@ -396,6 +400,7 @@ class ParsingModel:
         branches: int = 0,
         branch_lead: float = 0.0,
         trace: list[Any] | None = None,
+        with_leads: bool = False,
     ) -> ParseBatch:
         """Predict the trees of docs.
 
@@ -403,6 +408,7 @@ class ParsingModel:
             tried too, if there is a reranker.
         branch_lead (float): The lead from which on actions are not doubted.
         trace (list): Where to put the decisions, see parse.
+        with_leads (bool): Whether to say how sure the arcs are.
         """
         if not self.labels:
             raise ValueError(Errors.DS042.format(name=TASK))
@@ -427,7 +433,18 @@ class ParsingModel:
             rank_features=None if reranker is None else reranker.features,
             ranks=None if reranker is None else reranker.lines,
             trace=trace,
+            with_leads=with_leads,
         )
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups of evidence there are, see ParseBatch.stages."""
+        return self.n_stages + 2
+
+    def get_evidence(self, batch: ParseBatch) -> Evidence:
+        """What speaks for each arc of a batch with leads."""
+        scales = (self.actions.scorer.scale, self.arcs.scorer.scale, RANK_SCALE)
+        return Evidence(scale_leads(batch.leads, *scales), batch.stages)
 
     def explain(
         self,
@@ -598,8 +615,36 @@ class ParsingModel:
             *(arrays[f"{n}_{k}"] for n in names for k in ("keys", "values")),
         )
         self._tags = TagMap(keys, values)
+        self._waiting = None
         self._training_lexicon = None
         self._lexicon = None
+
+    def _get_learners(self) -> dict[str, Any]:
+        names: dict[str, Any] = {
+            f"{part.name} {i}": learner
+            for part in self.parts
+            for i, learner in enumerate(part.learners)
+        }
+        if self.reranker is not None:
+            names |= self.reranker.get_learners()
+        return names
+
+    def _training_meta(self) -> dict[str, Any]:
+        meta: dict[str, Any] = {"small": self.actions.is_small_data}
+        if self.reranker is not None:
+            meta |= self.reranker.training_meta()
+        return meta
+
+    def _start_again(self, meta: dict[str, Any]) -> None:
+        names = meta["learners"]
+        for part in self.parts:
+            settings = part.settings
+            part.start(
+                part.n_labels, settings.for_small_data() if meta["small"] else settings
+            )
+            part.learners = part.learners[: sum(n.startswith(part.name) for n in names)]
+        if self.reranker is not None and "reranker" in names:
+            self.reranker.start_again(self.actions, self.arcs, meta)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled weights only: caches start empty and training resumes from them.

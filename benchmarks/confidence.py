@@ -1,0 +1,56 @@
+"""How far confidence can be relied on: fitted on dev, measured on test.
+
+    python benchmarks/confidence.py                      # trains a tagger, a recognizer
+    python benchmarks/confidence.py --parser PIPELINE    # ... and measures a parser
+
+Tags and arcs are those of UD English EWT, gold words and sentences, entities those of
+the Broad Twitter Corpus. Corpora are found through DYNSEL_DATA.
+"""
+
+import argparse
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from wasabi import msg
+
+from corpora import write_docbins
+from spacy_dynsel.cli.reliability import reliability
+from training import CACHE, CONFIGS, HERE, train
+
+
+def measure(pipeline: Path, name: str, paths: dict[str, Path]) -> dict[str, Any]:
+    """Fit the confidence of a component, in a copy of its pipeline, and measure it."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "pipeline"
+        shutil.copytree(pipeline, copy)
+        return reliability(copy, paths["test"], fit_path=paths["dev"], name=name)[name]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--parser", type=Path, help="a trained pipeline with a parser")
+    args = parser.parse_args()
+    tags = write_docbins("ud_en_ewt", "xpos", CACHE)
+    documents = write_docbins("ud_en_ewt", "xpos", CACHE, whole_documents=True)
+    entities = write_docbins("ner_en_btc", "entities", CACHE)
+    tagger, _ = train("dynsel_tagger", CONFIGS / "tagger.cfg", documents, {})
+    direction = {"components.dynsel_ner.model.direction": "rtl"}
+    ner, _ = train("dynsel_ner", CONFIGS / "ner.cfg", entities, direction)
+    results = {
+        "tags": measure(tagger, "dynsel_tagger", tags),
+        "entities": measure(ner, "dynsel_ner", entities),
+    }
+    if args.parser:
+        trees = write_docbins("ud_en_ewt", "xpos", CACHE, trees=True)
+        results["arcs"] = measure(args.parser, "dynsel_parser", trees)
+    output = HERE / "results" / "confidence.json"
+    output.parent.mkdir(exist_ok=True)
+    output.write_text(json.dumps(results, indent=2) + "\n")
+    msg.good("Saved the results", str(output))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""See whether a pipeline is as often right as it says, and fit what it says."""
+
+from pathlib import Path
+from typing import Any
+
+import srsly
+from spacy.cli._util import Arg, Opt, import_code
+from spacy.language import Language
+from wasabi import msg
+
+from ..confidence import N_BINS, Handed, calibration_error, hand_on, make_bins
+from ..model_file import write_file
+from ..pipeline.component import DynselComponent
+from ..reliability import fit_confidence, measure_confidence
+from ..report.figure import Line, draw
+from ..report.page import figure, page, settings, table
+from ._data import check_annotation, find_name, load_pipeline, prepare, read_docbin
+from .group import dynsel_cli
+
+SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+
+
+@dynsel_cli.command("reliability")
+def reliability_cli(
+    pipeline_path: Path = Arg(..., help="Directory of a trained pipeline", exists=True),
+    data_path: Path = Arg(..., help="DocBin to measure on", exists=True),
+    fit_path: Path | None = Opt(
+        None, "--fit", "-f", help="DocBin to fit to, not trained on", exists=True
+    ),
+    name: str | None = Opt(None, "--name", "-n", help="The component, if not all"),
+    output_path: Path | None = Opt(
+        None, "--output", "-o", help="Page with the plots, or .json with the numbers"
+    ),
+    code_path: Path | None = Opt(None, "--code", help="Python file with code"),
+) -> None:
+    """
+    Compare the confidence of components with how often they are right, and draw it.
+    With --fit, confidence is first fitted to data that were neither trained on nor are
+    measured on, written into the pipeline and turned on. The calibration error is
+    that of 15 bins of equal width.
+    """
+    import_code(code_path)
+    reliability(
+        pipeline_path,
+        data_path,
+        fit_path=fit_path,
+        name=name,
+        output_path=output_path,
+    )
+
+
+def reliability(
+    pipeline_path: Path,
+    data_path: Path,
+    *,
+    fit_path: Path | None = None,
+    name: str | None = None,
+    output_path: Path | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Fit and measure confidence; see the command.
+
+    RETURNS (dict): For each component the calibration error, the bins, what is left
+        when unsure units are handed on, and how the methods did.
+    """
+    nlp = load_pipeline(pipeline_path)
+    names = [find_name(nlp.config, name)]
+    if name is None:
+        names = [n for n, pipe in nlp.pipeline if isinstance(pipe, DynselComponent)]
+    results: dict[str, dict[str, Any]] = {}
+    for one in names:
+        results[one] = {}
+        if fit_path is not None:
+            results[one] = fit(nlp, one, fit_path)
+        results[one] |= measure(nlp, one, data_path)
+        report(one, results[one])
+    if fit_path is not None:
+        for one in names:
+            component: Any = nlp.get_pipe(one)
+            cfg = srsly.json_dumps(component.cfg, indent=2)
+            write_file(Path(pipeline_path) / one / "cfg", cfg.encode("utf8"))
+        msg.good(f"Calibration written: {pipeline_path}")
+    if output_path is not None:
+        is_json = output_path.suffix == ".json"
+        text = srsly.json_dumps(results) if is_json else make_page(results)
+        write_file(output_path, text.encode("utf8"))
+        msg.good(f"Written: {output_path}")
+    return results
+
+
+def fit(nlp: Language, name: str, path: Path) -> dict[str, Any]:
+    examples = read_docbin(path, nlp)
+    component: Any = nlp.get_pipe(name)
+    check_annotation(component, examples, path)
+    prepare(nlp, name, examples)
+    choice = fit_confidence(component, examples)
+    return {
+        "method": choice.calibration.method,
+        "held_out_loss": choice.losses,
+        "held_out_error": choice.errors,
+    }
+
+
+def measure(nlp: Language, name: str, path: Path) -> dict[str, Any]:
+    examples = read_docbin(path, nlp)
+    component: Any = nlp.get_pipe(name)
+    check_annotation(component, examples, path)
+    prepare(nlp, name, examples)
+    probabilities, right = measure_confidence(component, examples)
+    return {
+        "units": len(right),
+        "accuracy": float(right.mean()) if len(right) else 0.0,
+        "calibration_error": calibration_error(probabilities, right),
+        "bins": [one._asdict() for one in make_bins(probabilities, right)],
+        "handed_on": [one._asdict() for one in hand_on(probabilities, right, SHARES)],
+    }
+
+
+def report(name: str, result: dict[str, Any]) -> None:
+    msg.divider(name)
+    rows = []
+    if "method" in result:
+        losses = ", ".join(
+            f"{method} {loss:.4f}" for method, loss in result["held_out_loss"].items()
+        )
+        rows += [("Method", result["method"]), ("Log loss, held out", losses)]
+    rows += [
+        ("Annotations", result["units"]),
+        ("Right", f"{100 * result['accuracy']:.2f}%"),
+        (f"Calibration error, {N_BINS} bins", f"{result['calibration_error']:.4f}"),
+    ]
+    msg.table(rows)
+    msg.table(
+        [_show(Handed(**row)) for row in result["handed_on"]],
+        header=HANDED_ON,
+        divider=True,
+        aligns=["r"] * 4,
+    )
+
+
+HANDED_ON = ("Handed on", "Less sure than", "Right among the rest", "Errors caught")
+
+
+def _show(row: Handed) -> tuple[str, ...]:
+    return (
+        f"{100 * row.share:.0f}%",
+        f"{row.below:.3f}",
+        f"{100 * row.accuracy:.2f}%",
+        f"{100 * row.caught:.0f}%",
+    )
+
+
+def make_page(results: dict[str, dict[str, Any]]) -> str:
+    """The plots and tables as a page."""
+    sections = []
+    for name, result in results.items():
+        points = [(one["confidence"], one["accuracy"]) for one in result["bins"]]
+        lines = [
+            Line("as it should be", [(0.0, 0.0), (1.0, 1.0)], 3, dashed=True),
+            Line(name, points, 0),
+        ]
+        facts = {
+            "annotations": result["units"],
+            "right": f"{100 * result['accuracy']:.2f}%",
+            "calibration error": f"{result['calibration_error']:.4f}",
+        }
+        bins = [
+            (one["n"], 100 * one["confidence"], 100 * one["accuracy"])
+            for one in result["bins"]
+        ]
+        handed_on = [_show(Handed(**row)) for row in result["handed_on"]]
+        sections.append(
+            (
+                name,
+                settings(facts)
+                + figure(
+                    draw(lines, "confidence", "share that is right"),
+                    f"Mean confidence and accuracy in {N_BINS} bins of equal width",
+                )
+                + table(("annotations", "confidence", "right"), bins)
+                + table(HANDED_ON, handed_on),
+            )
+        )
+    return page("Reliability", sections)

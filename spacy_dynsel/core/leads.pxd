@@ -1,0 +1,21 @@
+"""By how much decisions are won."""
+from .typedefs cimport score_t
+
+cdef enum:
+    # The lead of a label that has no rival.
+    NO_RIVAL = 1 << 20
+
+
+cdef inline int find_lead(
+    const score_t* scores, const score_t* limits, int width, int label
+) noexcept nogil:
+    """By how much a label leads over the best other valid one.
+
+    limits: [width] The largest score_t for a valid label, else the smallest.
+    """
+    cdef int i
+    cdef int best = -32768
+    for i in range(width):
+        if i != label and limits[i] > 0 and scores[i] > best:
+            best = scores[i]
+    return NO_RIVAL if best == -32768 else scores[label] - best
