@@ -29,7 +29,15 @@ from wasabi import msg
 
 from corpora import data_folder, make_docs, read_iob, read_split, write_docbins
 from tagger import best_times, consume, directory_mb, pipe_through, show
-from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
+from training import (
+    CACHE,
+    CONFIGS,
+    HERE,
+    run_measured,
+    spacy_config,
+    train,
+    train_by_script,
+)
 
 try:
     from crf import CrfTagger
@@ -254,17 +262,7 @@ def measure_early_exit(ours: Language, gold: list[Doc], rounds: int) -> dict[str
 
 def train_crf(train_path: Path) -> tuple[Path, dict[str, float]]:
     model = CACHE / f"crf-{train_path.stem}.model"
-    measured = model.with_suffix(".json")
-    if not measured.exists():
-        command = [
-            sys.executable,
-            str(HERE / "crf.py"),
-            str(train_path),
-            str(model),
-            "ner",
-        ]
-        measured.write_text(json.dumps(run_measured(command)))
-    return model, json.loads(measured.read_text())
+    return train_by_script("crf.py", train_path, model, "ner")
 
 
 def list_names() -> Path:

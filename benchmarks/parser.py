@@ -252,7 +252,7 @@ def measure_model(paths: dict[str, Path], lang: str, rounds: int) -> dict[str, A
     table: dict[str, Any] = {
         name: {"pipeline_mb": directory_mb(path)} for name, path in paths.items()
     }
-    table[OURS].update(measure_load(paths[OURS], lang, rounds, PARSER))
+    table[OURS].update(measure_load(paths[OURS], lang, rounds, [PARSER]))
     return table
 
 
@@ -316,9 +316,12 @@ def measure_texts(
     }
 
 
-def plan_pipeline(args: argparse.Namespace) -> Measurements:
-    """Tagger, parser and entity recognizer, trained on the documents of one corpus and
-    the sentences of another."""
+def train_pipelines(
+    args: argparse.Namespace, ours: Path | None = None
+) -> tuple[dict[str, Path], dict[str, Any]]:
+    """Train tagger, parser and entity recognizer on the documents of one corpus and
+    the sentences of another, ours only if it is not given. RETURNS (tuple): Where the
+    pipelines are, and what their training took."""
     docbins = write_docbins(
         args.corpus,
         args.column,
@@ -328,18 +331,28 @@ def plan_pipeline(args: argparse.Namespace) -> Measurements:
         limit=args.limit,
         entities=args.entities,
     )
+    paths: dict[str, Path] = {}
     training: dict[str, Any] = {}
-    pipelines: dict[str, Language] = {}
-    config = args.config or CONFIGS / "pipeline.cfg"
-    path, training[OURS] = train(
-        "dynsel_pipeline", config, docbins, {"nlp.lang": args.lang}
-    )
-    pipelines[OURS] = spacy.load(path)
+    if ours is not None:
+        paths[OURS] = ours
+    else:
+        config = args.config or CONFIGS / "pipeline.cfg"
+        paths[OURS], training[OURS] = train(
+            "dynsel_pipeline", config, docbins, {"nlp.lang": args.lang}
+        )
     if not args.skip_spacy:
         components = ["tagger", "parser", "ner"]
         cnn_config = spacy_config(args.lang, components, args.spacy_steps)
-        path, training[CNN_PIPELINE] = train("spacy_pipeline", cnn_config, docbins, {})
-        pipelines[CNN_PIPELINE] = spacy.load(path)
+        paths[CNN_PIPELINE], training[CNN_PIPELINE] = train(
+            "spacy_pipeline", cnn_config, docbins, {}
+        )
+    return paths, training
+
+
+def plan_pipeline(args: argparse.Namespace) -> Measurements:
+    """Whole pipelines from raw text."""
+    paths, training = train_pipelines(args)
+    pipelines = {name: spacy.load(path) for name, path in paths.items()}
     sentences = read_split(args.corpus, "test", args.column)[: args.limit]
     vocab = pipelines[OURS].vocab
     texts = [doc.text for doc in make_docs(vocab, sentences, whole_documents=True)]

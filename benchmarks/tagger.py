@@ -27,7 +27,7 @@ from spacy.tokens import Doc
 from wasabi import msg
 
 from corpora import make_docs, read_split, write_docbins
-from training import CACHE, CONFIGS, HERE, run_measured, spacy_config, train
+from training import CACHE, CONFIGS, HERE, spacy_config, train, train_by_script
 
 try:
     from crf import CrfTagger
@@ -274,21 +274,25 @@ imported = time.perf_counter()
 nlp = spacy.blank({lang!r})
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
-before, started = resident(), time.perf_counter()
 config = spacy.util.load_config({path!r} + "/config.cfg", interpolate=True)
-component = nlp.add_pipe("{name}", config={{
-    key: value for key, value in config["components"]["{name}"].items() if key != "factory"
-}})
-component.from_disk({path!r} + "/{name}", exclude=["vocab"])
-component(nlp.make_doc("A first text."))
-print(imported - start, time.perf_counter() - started, resident() - before)
+before, started, worked = resident(), time.perf_counter(), time.process_time()
+for name in {names!r}:
+    settings = dict(config["components"][name])
+    factory = settings.pop("factory")
+    component = nlp.add_pipe(factory, name=name, config=settings)
+    component.from_disk({path!r} + "/" + name, exclude=["vocab"])
+nlp("A first text.")
+loaded = time.perf_counter() - started
+print(imported - start, loaded, time.process_time() - worked, resident() - before)
 """
 
 
-def measure_load(path: Path, lang: str, rounds: int, name: str) -> dict[str, float]:
-    """Time to import spaCy and to load a component in a new process, first text
-    included, and what that adds to the resident memory."""
-    code = LOAD.format(path=str(path), lang=lang, name=name)
+def measure_load(
+    path: Path, lang: str, rounds: int, names: list[str]
+) -> dict[str, float]:
+    """Time to import spaCy and to load components into a blank pipeline in a new
+    process, first text included, and what that adds to the resident memory."""
+    code = LOAD.format(path=str(path), lang=lang, names=names)
     runs = [
         [
             float(word)
@@ -296,13 +300,14 @@ def measure_load(path: Path, lang: str, rounds: int, name: str) -> dict[str, flo
         ]
         for _ in range(rounds)
     ]
-    imported, loaded, grown = (min(column) for column in zip(*runs, strict=True))
+    imported, loaded, worked, grown = map(min, zip(*runs, strict=True))
     return {
         "import_spacy_ms": 1e3 * imported,
         "load_ms": 1e3 * loaded,
+        "load_cpu_ms": 1e3 * worked,
         "load_share": loaded / imported,
         "resident_mb": grown / 2**20,
-        "directory_mb": directory_mb(path / name),
+        "directory_mb": sum(directory_mb(path / name) for name in names),
     }
 
 
@@ -313,12 +318,7 @@ def directory_mb(path: Path) -> float:
 
 def train_crf(train_path: Path, features: str) -> tuple[Path, dict[str, float]]:
     model = CACHE / f"crf-{features}-{train_path.stem}.model"
-    measured = model.with_suffix(".json")
-    if not measured.exists():
-        script = str(HERE / "crf.py")
-        command = [sys.executable, script, str(train_path), str(model), features]
-        measured.write_text(json.dumps(run_measured(command)))
-    return model, json.loads(measured.read_text())
+    return train_by_script("crf.py", train_path, model, features)
 
 
 def show(title: str, result: dict[str, Any]) -> None:
@@ -404,7 +404,7 @@ def main() -> None:
         ),
         "two threads": lambda: measure_threads(ours, splits["train"], rounds),
         "cold start": lambda: measure_cold(path, splits["train"], rounds),
-        "loading": lambda: measure_load(path, args.lang, rounds, TAGGER),
+        "loading": lambda: measure_load(path, args.lang, rounds, [TAGGER]),
     }
     if cnn is not None:
         measurements["one short text at a time"] = lambda: measure_single_texts(

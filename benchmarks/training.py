@@ -64,6 +64,20 @@ def train(
     return output / "model-best", json.loads(measured.read_text())
 
 
+def train_by_script(
+    script: str, train_path: Path, model: Path, *settings: str
+) -> tuple[Path, dict[str, float]]:
+    """Train a peer by a script of this folder, or take the result of an earlier run.
+
+    RETURNS (tuple): Its model, and the measurements of its training.
+    """
+    measured = model.with_suffix(".json")
+    if not measured.exists():
+        command = [sys.executable, str(HERE / script), str(train_path), str(model)]
+        measured.write_text(json.dumps(run_measured([*command, *settings])))
+    return model, json.loads(measured.read_text())
+
+
 def spacy_config(lang: str, components: list[str], max_steps: int) -> Path:
     """The config that `spacy init config` gives for spaCy's own components, trained on
     gold words, since that is what they are measured on."""

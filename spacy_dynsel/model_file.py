@@ -29,6 +29,9 @@ VERSION = 1
 ALIGNMENT = 64
 DTYPES = ("uint8", "uint16", "uint32", "uint64")
 
+# Bytes, or what read_file gives.
+FileData = bytes | np.ndarray
+
 _HEADER = struct.Struct("<8sIIQQI4x")
 _SECTION = struct.Struct("<16s8sQ")
 _CHECKSUM = slice(24, 32)
@@ -38,12 +41,20 @@ def _aligned(n: int) -> int:
     return -(-n // ALIGNMENT) * ALIGNMENT
 
 
-def _checksum(data: bytearray) -> int:
-    stored = data[_CHECKSUM]
-    data[_CHECKSUM] = bytes(8)
+def _new_buffer(n_bytes: int) -> np.ndarray:
+    """Room for bytes that starts at a cache line."""
+    padded = np.empty(n_bytes + ALIGNMENT, dtype="uint8")
+    start = -padded.ctypes.data % ALIGNMENT
+    return padded[start : start + n_bytes]
+
+
+def _checksum(data: np.ndarray) -> int:
+    """The checksum of a file, whatever its field for it holds."""
+    stored = data[_CHECKSUM].copy()
+    data[_CHECKSUM] = 0
     result = checksum(data)
     data[_CHECKSUM] = stored
-    return int(result)
+    return result
 
 
 def _describe(meta: Any) -> bytes:
@@ -63,33 +74,40 @@ def dump_model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     for array in sections.values():
         parts += [bytes(_aligned(size) - size), np.ascontiguousarray(array).tobytes()]
         size = _aligned(size) + array.nbytes
-    data = bytearray(b"".join(parts))
+    data = np.frombuffer(bytearray(b"".join(parts)), dtype="uint8")
     header = (MAGIC, BYTE_ORDER, VERSION, size)
-    data[: _HEADER.size] = _HEADER.pack(*header, 0, len(sections))
-    data[: _HEADER.size] = _HEADER.pack(*header, _checksum(data), len(sections))
-    return bytes(data)
+    _HEADER.pack_into(data.data, 0, *header, 0, len(sections))
+    _HEADER.pack_into(data.data, 0, *header, _checksum(data), len(sections))
+    return data.tobytes()
 
 
-def load_model(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a model from the bytes of a file. The arrays are views of a copy."""
-    if data[: len(MAGIC)] != MAGIC:
+def read_file(path: Path) -> np.ndarray:
+    """The bytes of a file, starting at a cache line, as load_model likes them."""
+    with path.open("rb") as file:
+        data = _new_buffer(os.fstat(file.fileno()).st_size)
+        n_read = file.readinto(data.data)
+    return data[:n_read]
+
+
+def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read a model. The arrays are views of what read_file gave, or of a copy of bytes,
+    which start anywhere."""
+    if isinstance(data, bytes):
+        copy = _new_buffer(len(data))
+        copy[:] = np.frombuffer(data, dtype="uint8")
+        data = copy
+    if data[: len(MAGIC)].tobytes() != MAGIC:
         raise ValueError(Errors.DS030)
     if len(data) < _HEADER.size:
         raise ValueError(Errors.DS031.format(expected=_HEADER.size, found=len(data)))
-    _, byte_order, version, size, stored, n_sections = _HEADER.unpack_from(data)
+    _, byte_order, version, size, stored, n_sections = _HEADER.unpack_from(data.data)
     if byte_order != BYTE_ORDER:
         raise ValueError(Errors.DS033)
     if version != VERSION:
         raise ValueError(Errors.DS032.format(found=version, known=VERSION))
     if size != len(data):
         raise ValueError(Errors.DS031.format(expected=size, found=len(data)))
-    # A copy that starts at a cache line, whatever the bytes were part of.
-    padded = np.empty(len(data) + ALIGNMENT, dtype="uint8")
-    start = -padded.ctypes.data % ALIGNMENT
-    copy = padded[start : start + len(data)]
-    copy[:] = np.frombuffer(data, dtype="uint8")
-    copy[_CHECKSUM] = 0
-    if checksum(copy) != stored:
+    if _checksum(data) != stored:
         raise ValueError(Errors.DS034)
     sections = {}
     position = _HEADER.size + n_sections * _SECTION.size
@@ -97,7 +115,7 @@ def load_model(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise ValueError(Errors.DS035.format(what="its table of contents is too long"))
     for i in range(n_sections):
         name, dtype, n_bytes = _SECTION.unpack_from(
-            data, _HEADER.size + i * _SECTION.size
+            data.data, _HEADER.size + i * _SECTION.size
         )
         key = name.rstrip(b"\0").decode("ascii", "replace")
         type_name = dtype.rstrip(b"\0").decode("ascii", "replace")
@@ -106,7 +124,7 @@ def load_model(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is invalid"))
         if n_bytes % np.dtype(type_name).itemsize:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is cut"))
-        sections[key] = copy[position : position + n_bytes].view(type_name)
+        sections[key] = data[position : position + n_bytes].view(type_name)
         position += n_bytes
     try:
         text = sections.pop("meta").tobytes()

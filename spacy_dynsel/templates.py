@@ -10,6 +10,7 @@ the list is always a checkpoint.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -202,6 +203,7 @@ def read_templates(
     )
 
 
+@cache
 def default_templates(name: str) -> Templates:
     """Read a list that ships with the package, such as "tagger"."""
     known = sorted(path.stem for path in DEFAULTS.glob("*.txt"))
@@ -232,8 +234,9 @@ def make_templates(
         return read_templates(path, checkpoints=checkpoints)
     if lines is not None:
         return parse_templates(lines, checkpoints=checkpoints)
+    templates = default_templates(str(default))
+    if checkpoints is None:
+        return templates
     return parse_templates(
-        default_templates(str(default)).to_lines(),
-        checkpoints=checkpoints,
-        source=f"{default} (default)",
+        templates.to_lines(), checkpoints=checkpoints, source=templates.source
     )

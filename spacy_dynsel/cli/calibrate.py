@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import srsly
 from spacy.cli._util import Arg, Opt, import_code
+from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 

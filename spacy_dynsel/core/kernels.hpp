@@ -297,59 +297,6 @@ static inline const Kernels* best_kernels() {
     return get_kernels(0);
 }
 
-// A bucket of a hash table from keys to values that are not 0, in one cache line. A
-// bucket that is full goes on in the next one.
-constexpr int LINE_SIZE = 8;
-
-struct alignas(64) Line {
-    uint32_t keys[LINE_SIZE];
-    uint32_t values[LINE_SIZE];
-};
-
-// The value of a key, or 0. Without branches that depend on the data, except for full
-// buckets: whether a feature is there cannot be foretold.
-static inline uint32_t find_value(const Line* line, uint32_t key) {
-    while (true) {
-#if defined(DYNSEL_SSE2)
-        const __m128i* block = reinterpret_cast<const __m128i*>(line);
-        const __m128i wanted = _mm_set1_epi32(static_cast<int>(key));
-        __m128i found = _mm_or_si128(
-            _mm_and_si128(_mm_cmpeq_epi32(_mm_load_si128(block), wanted),
-                          _mm_load_si128(block + 2)),
-            _mm_and_si128(_mm_cmpeq_epi32(_mm_load_si128(block + 1), wanted),
-                          _mm_load_si128(block + 3)));
-        found = _mm_or_si128(found, _mm_shuffle_epi32(found, _MM_SHUFFLE(1, 0, 3, 2)));
-        found = _mm_or_si128(found, _mm_shuffle_epi32(found, _MM_SHUFFLE(2, 3, 0, 1)));
-        const uint32_t value = static_cast<uint32_t>(_mm_cvtsi128_si32(found));
-#else
-        uint32_t value = 0;
-        for (int i = 0; i < LINE_SIZE; ++i)
-            value |= line->keys[i] == key ? line->values[i] : 0;
-#endif
-        if (__builtin_expect(value || !line->values[LINE_SIZE - 1], 1)) return value;
-        ++line;
-    }
-}
-
-// Adds the four bytes of a value to four sums.
-struct Sums {
-    int16_t of[4];
-};
-
-static inline void add_value(Sums* sums, uint32_t value) {
-#if defined(DYNSEL_SSE2)
-    __m128i bytes = _mm_cvtsi32_si128(static_cast<int>(value));
-    __m128i* to = reinterpret_cast<__m128i*>(sums);
-    _mm_storel_epi64(to, _mm_add_epi16(_mm_loadl_epi64(to),
-                                       _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes),
-                                                      8)));
-#else
-    for (int i = 0; i < 4; ++i)
-        sums->of[i] = static_cast<int16_t>(
-            sums->of[i] + static_cast<int8_t>(value >> (8 * i) & 0xFF));
-#endif
-}
-
 // A pointer that one thread publishes while others read it.
 static inline void* load_pointer(void* const* place) {
 #if defined(__GNUC__) || defined(__clang__)

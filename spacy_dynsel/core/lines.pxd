@@ -1,41 +1,65 @@
-"""A hash table from features to values of 32 bits: one cache line a lookup."""
-from .program cimport ContextC, ProgramC, TemplateC, get_key
-from .typedefs cimport feat_t, int8_t, score_t, uint32_t
+"""Hash tables from features to numbers: one cache line a lookup."""
+from libc.stdint cimport int64_t
+from libcpp.vector cimport vector
 
-cdef extern from "kernels.hpp" nogil:
-    void DYNSEL_PREFETCH(const void* address)
+from .typedefs cimport atom_t, feat_t, int16_t, uint16_t, uint32_t, uint64_t
 
-cdef extern from "kernels.hpp" namespace "dynsel" nogil:
+cdef extern from "lines.hpp" namespace "dynsel" nogil:
     int LINE_SIZE
+    int SHORT_LINE_SIZE
 
     cdef struct Line:
         uint32_t* keys
         uint32_t* values
 
+    cdef struct LinesC "dynsel::Lines":
+        const Line* lines
+        uint32_t n_lines
+
+    cdef struct FillingC "dynsel::Filling":
+        Line* lines
+        uint32_t n_lines
+        size_t place
+
+    cdef struct ShortLine:
+        uint16_t* checks
+        int16_t* values
+
+    cdef struct ShortLinesC "dynsel::ShortLines":
+        const ShortLine* lines
+        uint32_t n_lines
+        LinesC elsewhere
+
     cdef struct Sums:
-        score_t* of
+        int16_t* of
 
-    uint32_t find_value(const Line* line, uint32_t key)
-    void add_value(Sums* sums, uint32_t value)
+    cdef struct SlotTemplateC "dynsel::SlotTemplate":
+        uint64_t seed
+        uint16_t* slots
 
+    cdef struct SlotStageC "dynsel::SlotStage":
+        const SlotTemplateC* templates
+        int* ends
 
-cdef struct LinesC:
-    const Line* lines
-    int shift                # a key's bucket is key >> shift
-
-
-cdef inline void ask_lines(
-    const LinesC* lines, const ProgramC* program, int stage, const ContextC* context,
-    feat_t* keys,
-) noexcept nogil:
-    """Work out the keys of a stage and ask for their lines."""
-    cdef int first = program.stage_ends[stage - 1] if stage else 0
-    cdef int t
-    for t in range(first, program.stage_ends[stage]):
-        keys[t] = get_key(&program.templates[t], context)
-        DYNSEL_PREFETCH(&lines.lines[keys[t] >> lines.shift])
+    void put(FillingC* table, feat_t key, uint32_t value, bint is_new)
+    uint32_t find_value(LinesC lines, feat_t key)
+    void add_values(Sums* sums, LinesC lines, const feat_t* keys, int n)
+    int64_t sum_values(
+        ShortLinesC lines, const feat_t* keys, const int16_t* signs, size_t n
+    )
+    void prefetch(ShortLinesC lines, feat_t key)
+    int ask_lines(SlotStageC stage, LinesC lines, const atom_t* values, feat_t* keys)
 
 
 cdef class Lines:
     cdef object _memory
+    cdef size_t _n_keys
+    cdef FillingC filling
     cdef LinesC c
+
+
+cdef class ShortLines:
+    cdef object _memory
+    cdef Lines _elsewhere
+    cdef size_t _n_keys
+    cdef ShortLinesC c

@@ -1,6 +1,6 @@
 from libcpp.vector cimport vector
 
-from .typedefs cimport feat_t, uint32_t
+from .typedefs cimport feat_t, int16_t, uint32_t
 
 
 cdef struct RankWeightC:
@@ -17,7 +17,7 @@ cdef class RankLearner:
     cdef size_t n_weights
     # The features of the choice at hand, each with the sign of what it speaks for.
     cdef vector[feat_t] keys
-    cdef vector[int] signs
+    cdef vector[int16_t] signs
     cdef vector[RankWeightC*] found
 
     cdef void _find_all(self) noexcept nogil

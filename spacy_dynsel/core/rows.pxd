@@ -1,7 +1,7 @@
 """The compiled form of a classifier over slots with many labels: features that say
 something about many labels have a row of weights, the others a short list."""
-from .lines cimport Lines, LinesC, ask_lines, find_value
-from .program cimport ContextC, Program, ProgramC
+from .lines cimport Lines, LinesC, find_value
+from .program cimport Program, ProgramC
 from .scorer cimport Kernels
 from .typedefs cimport feat_t, int8_t, score_t, uint32_t
 
@@ -34,26 +34,18 @@ cdef struct AskedC:
     const uint32_t* lists[MAX_STAGE]
 
 
-cdef inline void ask_places(
-    const RowsC* rows, int stage, const ContextC* context, feat_t* keys
-) noexcept nogil:
-    """Work out the keys of a stage and ask for their places."""
-    ask_lines(&rows.places, rows.program, stage, context, keys)
-
-
 cdef inline void ask_weights(
-    const RowsC* rows, int stage, const feat_t* keys, AskedC* asked
+    const RowsC* rows, const feat_t* keys, int n_keys, AskedC* asked
 ) noexcept nogil:
-    """Ask for the weights of a stage, after ask_places."""
-    cdef int first = rows.program.stage_ends[stage - 1] if stage else 0
+    """Ask for the weights of features whose places were asked for."""
     cdef const int8_t* row
     cdef const uint32_t* weights
     cdef uint32_t place, number
     cdef int t
     asked.n_rows = 0
     asked.n_lists = 0
-    for t in range(first, rows.program.stage_ends[stage]):
-        place = find_value(&rows.places.lines[keys[t] >> rows.places.shift], keys[t])
+    for t in range(n_keys):
+        place = find_value(rows.places, keys[t])
         number = place & ~<uint32_t>IS_ROW
         row = rows.rows + <size_t>number * rows.width
         weights = rows.lists + <size_t>number * LIST_SIZE
@@ -83,8 +75,6 @@ cdef inline void add_weights(
 cdef class RowScorer:
     cdef readonly Program program
     cdef readonly int n_labels
-    cdef readonly object index
-    cdef readonly object slots
     cdef readonly float scale
     cdef Lines _places
     cdef object _rows

@@ -5,8 +5,6 @@ from .program import Program
 class RowScorer:
     program: Program
     n_labels: int
-    index: np.ndarray
-    slots: np.ndarray
     scale: float
 
     def __init__(
@@ -17,3 +15,4 @@ class RowScorer:
         slots: np.ndarray,
         scale: float,
     ) -> None: ...
+    def unpack(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...

@@ -29,6 +29,38 @@ cdef extern from "kernels.hpp" namespace "dynsel" nogil:
     const Kernels* best_kernels()
 
 
+ctypedef fused slot_t:
+    uint32_t                 # for up to 256 labels
+    uint64_t                 # for more
+
+
+cdef inline uint32_t get_check(slot_t slot) noexcept nogil:
+    return <uint32_t>(slot >> (16 if sizeof(slot_t) == 4 else 48))
+
+
+cdef inline uint32_t get_label(slot_t slot) noexcept nogil:
+    return <uint32_t>(slot >> 8 & (0xFF if sizeof(slot_t) == 4 else 0xFFFF))
+
+
+cdef inline uint32_t count_features(
+    const uint32_t[::1] index, const slot_t[::1] slots
+) noexcept nogil:
+    """The number of different keys. Takes no branches that depend on the data."""
+    cdef uint32_t n = slots.shape[0] > 0
+    cdef uint32_t i, bucket
+    for i in range(1, <uint32_t>slots.shape[0]):
+        n += get_check(slots[i]) != get_check(slots[i - 1])
+    for bucket in range(1, <uint32_t>index.shape[0] - 1):
+        # Keys of two buckets are different, whatever their checks.
+        i = index[bucket]
+        if i and i < index[bucket + 1]:
+            n += get_check(slots[i]) == get_check(slots[i - 1])
+    return n
+
+
+cdef int get_bucket_bits(Py_ssize_t n_index) noexcept
+
+
 cdef enum:
     MAX_ROWS = 64            # fused rows and tables of one stage, at most
 

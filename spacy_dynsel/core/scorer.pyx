@@ -71,32 +71,85 @@ def pack_weights(keys, labels, weights, int n_labels):
     return index, slots.astype("uint64")
 
 
-def unpack_weights(index, slots):
+def unpack_weights(const uint32_t[::1] index not None, const slot_t[::1] slots not None):
     """The inverse of pack_weights: arrays of keys, labels and weights."""
-    bits = (len(index) - 1).bit_length() - 1
-    buckets = np.repeat(np.arange(len(index) - 1, dtype="uint32"), np.diff(index))
-    if slots.dtype == np.uint32:
-        checks, labels = slots >> 16, slots >> 8 & 0xFF
-    else:
-        checks, labels = slots >> 48, slots >> 8 & 0xFFFF
-    # Where bucket and check share bits they agree.
-    keys = buckets << (32 - bits) | checks.astype("uint32")
-    return keys, labels.astype("uint32"), slots.astype("uint8").view("int8")
+    cdef int shift = 32 - get_bucket_bits(index.shape[0])
+    cdef Py_ssize_t bucket
+    cdef uint32_t i
+    keys = np.empty(slots.shape[0], dtype="uint32")
+    labels = np.empty(slots.shape[0], dtype="uint32")
+    weights = np.empty(slots.shape[0], dtype="int8")
+    cdef uint32_t[::1] key_view = keys
+    cdef uint32_t[::1] label_view = labels
+    cdef int8_t[::1] weight_view = weights
+    with nogil:
+        for bucket in range(index.shape[0] - 1):
+            for i in range(index[bucket], index[bucket + 1]):
+                # Where bucket and check share bits they agree.
+                key_view[i] = <uint32_t>bucket << shift | get_check(slots[i])
+                label_view[i] = get_label(slots[i])
+                weight_view[i] = <int8_t>(slots[i] & 0xFF)
+    return keys, labels, weights
 
 
 def check_weights(index, slots, int n_labels) -> None:
     """Raise an error unless arrays from a file can be read without harm."""
-    bits = (len(index) - 1).bit_length() - 1
     dtype = "uint32" if n_labels <= NARROW_LABELS else "uint64"
     if index.dtype != "uint32" or slots.dtype != dtype:
         raise ValueError(Errors.DS035.format(what="its weights have the wrong type"))
+    bits = get_bucket_bits(len(index))
     if not MIN_BUCKET_BITS <= bits <= MAX_BUCKET_BITS or len(index) != (1 << bits) + 1:
         raise ValueError(Errors.DS035.format(what="its index has the wrong length"))
-    if index[0] != 0 or index.max() != len(slots) or (np.diff(index.astype("int64")) < 0).any():
-        raise ValueError(Errors.DS035.format(what="its index does not fit its slots"))
-    labels = slots >> 8 & (0xFF if n_labels <= NARROW_LABELS else 0xFFFF)
-    if len(labels) and labels.max() >= n_labels:
-        raise ValueError(Errors.DS035.format(what="a weight has an unknown label"))
+    if n_labels <= NARROW_LABELS:
+        fault = find_fault[uint32_t](index, slots, bits, n_labels)
+    else:
+        fault = find_fault[uint64_t](index, slots, bits, n_labels)
+    if fault is not None:
+        raise ValueError(Errors.DS035.format(what=fault))
+
+
+cdef object find_fault(
+    const uint32_t[::1] index, const slot_t[::1] slots, int bits, uint32_t n_labels
+):
+    """What is wrong with weights, or None."""
+    cdef uint32_t n_buckets = 1 << bits
+    cdef uint32_t shared = (1 << (bits - MIN_BUCKET_BITS)) - 1
+    cdef uint32_t i, bucket
+    cdef bint fits = index[0] == 0 and index[n_buckets] == slots.shape[0]
+    cdef bint is_known = True
+    cdef bint agrees = True
+    # How often slots do not ascend, and how often they start a bucket there.
+    cdef uint32_t n_steps = 0
+    cdef uint32_t n_starts = 0
+    with nogil:
+        for bucket in range(n_buckets):
+            fits &= index[bucket] <= index[bucket + 1]
+        if fits:
+            for i in range(<uint32_t>slots.shape[0]):
+                is_known &= get_label(slots[i]) < n_labels and slots[i] & 0xFF != 0
+            for i in range(1, <uint32_t>slots.shape[0]):
+                n_steps += slots[i] >> 8 <= slots[i - 1] >> 8
+            for bucket in range(n_buckets):
+                i = index[bucket]
+                if i < index[bucket + 1]:
+                    n_starts += i > 0 and slots[i] >> 8 <= slots[i - 1] >> 8
+                    # They share some bits, with the checks between these two as well.
+                    agrees &= get_check(slots[i]) >> (32 - bits) == bucket & shared
+                    i = index[bucket + 1] - 1
+                    agrees &= get_check(slots[i]) >> (32 - bits) == bucket & shared
+    if not fits:
+        return "its index does not fit its slots"
+    if not is_known:
+        return "a weight is zero or has an unknown label"
+    return None if agrees and n_steps == n_starts else "its weights are not in order"
+
+
+cdef int get_bucket_bits(Py_ssize_t n_index) noexcept:
+    """The number of bits of a bucket, for the length of an index."""
+    cdef int bits = 0
+    while bits < 62 and (<Py_ssize_t>2 << bits) <= n_index - 1:
+        bits += 1
+    return bits
 
 
 cdef class Scorer:
@@ -145,7 +198,7 @@ cdef class Scorer:
         else:
             wide = self.slots
             self.c.wide = &wide[0]
-        self.c.shift = 32 - ((index.shape[0] - 1).bit_length() - 1)
+        self.c.shift = 32 - get_bucket_bits(index.shape[0])
         self.c.bias = NULL
         self.bias = None
         if bias and any(bias.values()):

@@ -1,6 +1,8 @@
 import numpy as np
 
-from .scorer import unpack_weights
+from .lines cimport FillingC, put
+from .scorer cimport count_features, get_bucket_bits, get_check, get_label
+from .typedefs cimport feat_t, uint32_t
 
 
 cdef class SmallScorer:
@@ -12,19 +14,44 @@ cdef class SmallScorer:
     scale (float): The integer that stands for a weight of 1.
     """
 
-    def __init__(self, Program program not None, int n_labels, index, slots, float scale):
+    def __init__(
+        self,
+        Program program not None,
+        int n_labels,
+        const uint32_t[::1] index not None,
+        const uint32_t[::1] slots not None,
+        float scale,
+    ):
+        cdef int shift = 32 - get_bucket_bits(index.shape[0])
+        cdef FillingC table
+        cdef uint32_t bucket, i
+        cdef feat_t key
+        cdef feat_t last = 0
+        cdef uint32_t value = 0
+        cdef bint is_new
         if n_labels > MAX_SMALL_LABELS:
             raise ValueError(n_labels)
         self.program = program
         self.n_labels = n_labels
-        self.index = index
-        self.slots = slots
         self.scale = scale
-        keys, labels, weights = unpack_weights(index, slots)
-        unique, features = np.unique(keys, return_inverse=True)
-        values = np.zeros((len(unique), MAX_SMALL_LABELS), dtype="uint8")
-        values[features, labels] = weights.view("uint8")
-        packed = values.view("<u4")[:, 0].astype("uint32")
-        self._weights = Lines(unique[packed != 0], packed[packed != 0])
+        self._weights = Lines(count_features(index, slots))
+        table = self._weights.filling
+        for bucket in range(<uint32_t>index.shape[0] - 1):
+            for i in range(index[bucket], index[bucket + 1]):
+                key = bucket << shift | get_check(slots[i])
+                is_new = i == 0 or key != last
+                last = key
+                value = (0 if is_new else value) | (
+                    (slots[i] & 0xFF) << 8 * get_label(slots[i])
+                )
+                put(&table, key, value, is_new)
+        self._weights.filling = table
         self.c.program = &program.c
         self.c.weights = self._weights.c
+
+    def unpack(self) -> tuple:
+        """The weights: arrays of keys, labels and weights, see pack_weights."""
+        keys, values = self._weights.to_arrays()
+        weights = values.astype("<u4").view("int8").reshape(-1, MAX_SMALL_LABELS)
+        features, labels = np.nonzero(weights)
+        return keys[features], labels.astype("uint32"), weights[features, labels]

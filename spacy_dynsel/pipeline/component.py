@@ -4,7 +4,7 @@ of the work, and serialization."""
 import math
 import warnings
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from thinc.api import Model
 
 from ..confidence import Calibration
 from ..errors import Errors
-from ..model_file import write_file
+from ..model_file import FileData, read_file, write_file
 from ..settings import check_margins
 from ..templates import Templates
 from .confidences import register
@@ -264,16 +264,13 @@ class DynselComponent(TrainablePipe):
         self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()
     ) -> Self:
         """Load the component."""
-        util.from_bytes(
-            bytes_data,
-            {
-                "cfg": lambda data: self.cfg.update(srsly.json_loads(data)),
-                "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
-                "model": self._load_engine,
-                "training": self.engine.training_from_bytes,
-            },
-            exclude,
-        )
+        loaders: dict[str, Callable[[Any], Any]] = {
+            "cfg": lambda data: self.cfg.update(srsly.json_loads(data)),
+            "vocab": lambda data: self.vocab.from_bytes(data, exclude=exclude),
+            "model": self._load_engine,
+            "training": self.engine.training_from_bytes,
+        }
+        util.from_bytes(bytes_data, loaders, exclude)
         self._check_settings()
         return self
 
@@ -299,7 +296,7 @@ class DynselComponent(TrainablePipe):
             {
                 "cfg": lambda path: self.cfg.update(deserialize_config(path)),
                 "vocab": lambda path: self.vocab.from_disk(path, exclude=exclude),
-                "model": lambda path: self._load_engine(path.read_bytes()),
+                "model": lambda path: self._load_engine(read_file(path)),
                 "training": self._read_training_state,
             },
             exclude,
@@ -367,7 +364,7 @@ class DynselComponent(TrainablePipe):
         else:
             self.cfg[name] = "inf" if math.isinf(margin) else float(margin)
 
-    def _load_engine(self, data: bytes) -> None:
+    def _load_engine(self, data: FileData) -> None:
         self.engine.from_bytes(data)
         if self.engine.is_initialized:
             self.cfg["labels"] = list(self.engine.labels)

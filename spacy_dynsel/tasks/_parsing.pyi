@@ -5,7 +5,7 @@ from spacy.tokens import Doc
 
 from ..bridge import LexemeReader
 from ..core.lexicon import Lexicon
-from ..core.lines import Lines
+from ..core.lines import ShortLines
 from ..core.rows import RowScorer
 from ..core.small import SmallScorer
 from .parse_features import Features, TagMap
@@ -51,7 +51,7 @@ def parse(
     n_branches: int = 0,
     branch_lead: float = 0,
     rank_features: RankFeatures | None = None,
-    ranks: Lines | None = None,
+    ranks: ShortLines | None = None,
     trace: list[Any] | None = None,
     with_leads: bool = False,
 ) -> ParseBatch: ...

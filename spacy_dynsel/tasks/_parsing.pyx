@@ -22,12 +22,28 @@ from ..bridge cimport (
 )
 from ..core.lexicon cimport Arena, Lexicon, LexiconC
 from ..core.leads cimport NO_RIVAL, find_lead
-from ..core.program cimport ContextC, LexemeRecC
-from ..core.lines cimport DYNSEL_PREFETCH, Lines, LinesC, Sums, find_value
-from ..core.rows cimport AskedC, RowsC, RowScorer, add_weights, ask_places, ask_weights
+from ..core.lines cimport (
+    ShortLines,
+    ShortLinesC,
+    Sums,
+    add_values,
+    ask_lines,
+    prefetch,
+    sum_values,
+)
+from ..core.program cimport LexemeRecC
+from ..core.rows cimport AskedC, RowsC, RowScorer, add_weights, ask_weights
 from ..core.scorer cimport Verdict
-from ..core.small cimport SmallC, SmallScorer, add_stage, ask_stage
-from ..core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
+from ..core.small cimport SmallC, SmallScorer
+from ..core.typedefs cimport (
+    atom_t,
+    feat_t,
+    int16_t,
+    score_t,
+    uint8_t,
+    uint16_t,
+    uint64_t,
+)
 from .arc_eager cimport (
     LEFT,
     N_ACTIONS,
@@ -94,7 +110,7 @@ cdef struct ParserC:
     int n_branches           # to try for a sentence
     int branch_lead          # for decisions with less than this lead
     float scale              # of the scores of actions
-    const LinesC* ranks      # the weights of the reranker, or NULL
+    const ShortLinesC* ranks      # the weights of the reranker, or NULL
     PyObject* rank_features
     bint keeps_log           # of the decisions about a sentence
     bint keeps_leads         # of labels and of the reranker
@@ -137,7 +153,7 @@ cdef cppclass Run:
     vector[int] chosen                # where to branch, into the log
     int n_tried
     vector[feat_t] rank_keys
-    vector[int] signs
+    vector[int16_t] signs
     vector[uint8_t] changed
     vector[ChangeC] changes
     vector[SwapC] swaps
@@ -155,6 +171,7 @@ cdef cppclass Run:
     int places[MAX_PLACES]
     atom_t values[MAX_SLOTS]
     feat_t keys[MAX_KEYS]
+    int n_keys
 
 
 cdef struct ChoiceC:
@@ -188,28 +205,26 @@ cdef inline ChoiceC choose(const Sums* sums, int valid) noexcept nogil:
 
 cdef inline void ask_action(const ParserC* parser, Run* run, int stage) noexcept nogil:
     cdef const FeaturesC* features = parser.action_features
-    cdef ContextC context
-    context.lexemes = NULL
-    context.dynamic = run.values
     read_slots(
         run.now, features, features.stage_ends[stage - 1] if stage else 0,
         features.stage_ends[stage], run.places, run.values,
     )
-    ask_stage(parser.actions, stage, &context, run.keys)
+    run.n_keys = ask_lines(
+        features.stages[stage], parser.actions.weights, run.values, run.keys
+    )
     run.stage = stage
     run.phase = ACTION
 
 
 cdef inline void ask_label(const ParserC* parser, Run* run, int stage) noexcept nogil:
     cdef const FeaturesC* features = parser.label_features
-    cdef ContextC context
-    context.lexemes = NULL
-    context.dynamic = run.values
     read_slots(
         run.now, features, features.stage_ends[stage - 1] if stage else 0,
         features.stage_ends[stage], run.places, run.values,
     )
-    ask_places(parser.labels, stage, &context, run.keys)
+    run.n_keys = ask_lines(
+        features.stages[stage], parser.labels.places, run.values, run.keys
+    )
     run.stage = stage
     run.phase = LABEL_PLACE
 
@@ -265,7 +280,7 @@ cdef bint advance(
     cdef Verdict verdict
     cdef int margin
     if run.phase == ACTION:
-        add_stage(parser.actions, run.stage, run.keys, &run.sums)
+        add_values(&run.sums, parser.actions.weights, run.keys, run.n_keys)
         choice = choose(&run.sums, get_valid(run.now))
         if (
             run.stage + 1 < parser.actions.program.n_stages
@@ -285,7 +300,7 @@ cdef bint advance(
         run.logged.top = run.now.stack[run.now.top - 1]
         return take(parser, run)
     if run.phase == LABEL_PLACE:
-        ask_weights(parser.labels, run.stage, run.keys, &run.asked)
+        ask_weights(parser.labels, run.keys, run.n_keys, &run.asked)
         run.phase = LABEL
         return True
     if run.phase == RANK:
@@ -350,7 +365,7 @@ cdef bint end_tree(const ParserC* parser, Run* run) noexcept nogil:
         run.rank_keys, run.signs,
     )
     for i in range(run.rank_keys.size()):
-        DYNSEL_PREFETCH(&parser.ranks.lines[run.rank_keys[i] >> parser.ranks.shift])
+        prefetch(parser.ranks[0], run.rank_keys[i])
     run.phase = RANK
     return True
 
@@ -400,13 +415,10 @@ cdef void judge_branch(const ParserC* parser, Run* run) noexcept nogil:
     """Keep a branch if it is better."""
     cdef ChangeC change
     cdef SwapC swap
-    cdef size_t i
     cdef int token
-    swap.score = 0
-    for i in range(run.rank_keys.size()):
-        swap.score += run.signs[i] * <int>find_value(
-            &parser.ranks.lines[run.rank_keys[i] >> parser.ranks.shift], run.rank_keys[i]
-        )
+    swap.score = sum_values(
+        parser.ranks[0], run.rank_keys.data(), run.signs.data(), run.rank_keys.size()
+    )
     if parser.keeps_leads:
         for token in range(run.s.n):
             if run.changed[token] & ARC:
@@ -595,7 +607,7 @@ def parse(
     int n_branches=0,
     float branch_lead=0,
     RankFeatures rank_features=None,
-    Lines ranks=None,
+    ShortLines ranks=None,
     list trace=None,
     bint with_leads=False,
 ):
@@ -607,7 +619,8 @@ def parse(
     margins (tuple): The margins of the stages of each, but the last.
     n_branches (int): How many second-best actions to try for a sentence.
     branch_lead (float): The lead from which on actions are not doubted.
-    rank_features (RankFeatures), ranks (Lines): The templates and the weights by which
+    rank_features (RankFeatures), ranks (ShortLines): The templates and the weights by
+        which
         to choose between trees.
     trace (list): Where to put the decisions about each sentence, if anywhere: a list of
         dicts, and the tokens whose arcs the reranker changed.
@@ -890,12 +903,9 @@ cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept 
     cdef int[MAX_PLACES] places
     cdef atom_t[MAX_SLOTS] values
     cdef feat_t[MAX_KEYS] keys
-    cdef ContextC context
     cdef Sums sums
     cdef ChoiceC choice
-    cdef int i, token, last, stage, given
-    context.lexemes = NULL
-    context.dynamic = values
+    cdef int i, token, last, stage, given, n_keys
     worker.starts.assign(whole.n + 1, False)
     start(whole)
     last = 0
@@ -920,8 +930,11 @@ cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept 
                     parser.boundary_features.stage_ends[stage - 1] if stage else 0,
                     parser.boundary_features.stage_ends[stage], places, values,
                 )
-                ask_stage(parser.boundaries, stage, &context, keys)
-                add_stage(parser.boundaries, stage, keys, &sums)
+                n_keys = ask_lines(
+                    parser.boundary_features.stages[stage], parser.boundaries.weights,
+                    values, keys,
+                )
+                add_values(&sums, parser.boundaries.weights, keys, n_keys)
                 choice = choose(&sums, 3)
                 if (
                     stage + 1 < parser.boundaries.program.n_stages

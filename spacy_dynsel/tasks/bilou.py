@@ -618,7 +618,7 @@ class EntityModel(LinearModel):
         o_bias = int(np.clip(np.rint(self._bias * scale), -self._room, self._room))
         bias = {0: o_bias}
         # A type without weights must not win where all others have lost.
-        actions = np.unique(unpack_weights(index, slots)[1]).astype("int64")
+        actions = np.flatnonzero(np.bincount(unpack_weights(index, slots)[1]))
         for number in set(range(len(self.labels))) - set(((actions - 1) // 4).tolist()):
             bias.update({1 + 4 * number + kind: NEVER for kind in range(4)})
         return Scorer(
@@ -682,7 +682,7 @@ class EntityModel(LinearModel):
             raise ValueError(Errors.DS106)
         if self._second is not None:
             self._loaded_second = self._new_second()
-            self._loaded_second.from_bytes(arrays["second"].tobytes())
+            self._loaded_second.from_bytes(arrays["second"])
             require(
                 self._loaded_second.is_initialized
                 and self._loaded_second.labels == meta["labels"],

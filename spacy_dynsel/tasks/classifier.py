@@ -14,7 +14,6 @@ from ..core.scorer import (
     check_weights,
     pack_weights,
     quantize,
-    unpack_weights,
 )
 from ..core.small import SmallScorer
 from ..errors import Errors
@@ -97,7 +96,7 @@ class Classifier:
             return
         scorer = self.scorer
         settings = self.settings.for_small_data()
-        keys, labels, weights = unpack_weights(scorer.index, scorer.slots)
+        keys, labels, weights = scorer.unpack()
         values = weights.astype("float32") / np.float32(scorer.scale)
         learner = Learner(self.program, self.n_labels, settings)
         learner.correct_from(keys, labels, values)
@@ -111,10 +110,8 @@ class Classifier:
         for learner in self.learners:
             learner.resize(n_labels)
         if scorer is not None:
-            # The form of the slots depends on the number of labels.
-            weights = unpack_weights(scorer.index, scorer.slots)
-            index, slots = pack_weights(*weights, n_labels)
-            self._scorer = self._make_scorer(index, slots, scorer.scale)
+            # The form of the weights depends on the number of labels.
+            self._scorer = self._make_scorer(*self._pack(scorer), scorer.scale)
 
     def changed(self) -> None:
         """Say that the learners have learned something."""
@@ -140,11 +137,8 @@ class Classifier:
         return {"templates": self.templates.to_lines(), "scale": self.scorer.scale}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        scorer = self.scorer
-        return {
-            f"{self.name}_index": scorer.index,
-            f"{self.name}_slots": scorer.slots,
-        }
+        index, slots = self._pack(self.scorer)
+        return {f"{self.name}_index": index, f"{self.name}_slots": slots}
 
     def load(
         self, meta: Any, arrays: dict[str, np.ndarray], n_labels: int
@@ -165,6 +159,10 @@ class Classifier:
         loaded.learners = []
         loaded._scorer = loaded._make_scorer(index, slots, scale)
         return loaded
+
+    def _pack(self, scorer: Any) -> tuple[np.ndarray, np.ndarray]:
+        keys, labels, weights = scorer.unpack()
+        return pack_weights(keys, labels, weights, self.n_labels)
 
     def _make_scorer(self, index: np.ndarray, slots: np.ndarray, scale: float) -> Any:
         if self.is_small:

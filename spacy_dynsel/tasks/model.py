@@ -27,7 +27,7 @@ from ..core.scorer import (
     unpack_weights,
 )
 from ..errors import Errors
-from ..model_file import dump_model, load_model
+from ..model_file import FileData, dump_model, load_model
 from ..settings import LearnerSettings
 from ..templates import Templates
 from .training_state import Resumable
@@ -206,7 +206,7 @@ class LinearModel(Resumable):
         arrays = {"index": scorer.index, "slots": scorer.slots, **self._tables()}
         return dump_model(meta, arrays)
 
-    def from_bytes(self, data: bytes) -> None:
+    def from_bytes(self, data: FileData) -> None:
         """Read a model. Nothing changes if the data is not good."""
         meta, arrays = load_model(data)
         if meta.get("task") != self.task:

@@ -1,6 +1,7 @@
 from libcpp.vector cimport vector
 
 from ..bridge cimport ParseTokenC
+from ..core.lines cimport SlotStageC, SlotTemplateC
 from ..core.program cimport LexemeRecC, Program
 from ..core.typedefs cimport atom_t, uint8_t, uint64_t
 from .arc_eager cimport NONE, SentenceC
@@ -20,13 +21,18 @@ cdef struct FeaturesC:
     const SlotC* slots
     const int* stage_ends    # the number of slots up to the end of each stage
     int n_slots
+    const SlotStageC* stages     # the templates of each stage
 
 
 cdef class Features:
     cdef readonly Program program
     cdef vector[SlotC] _slots
     cdef vector[int] _stage_ends
+    cdef vector[SlotTemplateC] _templates
+    cdef vector[SlotStageC] _stages
     cdef FeaturesC c
+
+    cdef void _plan_stages(self) noexcept
 
 
 cdef class TagMap:

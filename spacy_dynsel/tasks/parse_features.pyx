@@ -7,7 +7,7 @@ needs are read from the rows of tokens.
 from ..bridge cimport ParseTokenC
 from ..core.hashing cimport fold, mix
 from ..core.lexicon cimport FIRST_VALUE, UNKNOWN
-from ..core.program cimport LexemeRecC, Program
+from ..core.program cimport MAX_ATOMS, LexemeRecC, Program, ProgramC, TemplateC
 from ..core.typedefs cimport atom_t, uint8_t, uint64_t
 from .arc_eager cimport (
     BETWEEN,
@@ -69,15 +69,42 @@ cdef class Features:
             else:
                 slot.column = columns.index(atom.column)
             self._slots.push_back(slot)
-        first = 0
+        ranks = {atom: rank for rank, atom in enumerate(program.slots, start=1)}
+        last = first = 0
         for end in program.templates.checkpoints:
-            for template in program.templates.templates[:end]:
-                for atom in template.atoms:
-                    first = max(first, program.slots.index(atom) + 1)
-            self._stage_ends.push_back(first)
+            for template in program.templates.templates[first:end]:
+                last = max(last, *(ranks[atom] for atom in template.atoms))
+            self._stage_ends.push_back(last)
+            first = end
         self.c.slots = self._slots.data()
         self.c.stage_ends = self._stage_ends.data()
         self.c.n_slots = <int>self._slots.size()
+        self._plan_stages()
+        self.c.stages = self._stages.data()
+
+    cdef void _plan_stages(self) noexcept:
+        """Bring the templates of each stage into the order of their number of atoms,
+        which sums do not depend on."""
+        cdef const ProgramC* program = &self.program.c
+        cdef const TemplateC* template
+        cdef SlotTemplateC planned
+        cdef SlotStageC stage
+        cdef int first = 0
+        cdef int t, i, n, s
+        self._templates.reserve(program.n_templates)
+        for s in range(program.n_stages):
+            stage.templates = self._templates.data() + first
+            for n in range(1, MAX_ATOMS + 1):
+                for t in range(first, program.stage_ends[s]):
+                    template = &program.templates[t]
+                    if template.n_atoms == n:
+                        planned.seed = template.seed
+                        for i in range(n):
+                            planned.slots[i] = template.atoms[i].column
+                        self._templates.push_back(planned)
+                stage.ends[n - 1] = <int>self._templates.size() - first
+            self._stages.push_back(stage)
+            first = program.stage_ends[s]
 
 
 cdef inline atom_t get_length(int length) noexcept nogil:

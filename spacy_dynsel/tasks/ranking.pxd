@@ -2,7 +2,7 @@
 from libcpp.vector cimport vector
 
 from ..core.program cimport ContextC, Program, get_key
-from ..core.typedefs cimport atom_t, feat_t, uint8_t
+from ..core.typedefs cimport atom_t, feat_t, int16_t, uint8_t
 from .arc_eager cimport SentenceC
 from .parse_features cimport Features
 
@@ -24,9 +24,9 @@ cdef int find_changes(
 ) noexcept nogil
 cdef void add_branch_keys(
     RankFeatures features, SentenceC* s, int action, int second, int lead,
-    vector[feat_t]& keys, vector[int]& signs,
+    vector[feat_t]& keys, vector[int16_t]& signs,
 ) noexcept nogil
 cdef void add_tree_keys(
     RankFeatures features, SentenceC* old, SentenceC* new, const uint8_t* changes,
-    vector[feat_t]& keys, vector[int]& signs,
+    vector[feat_t]& keys, vector[int16_t]& signs,
 ) noexcept nogil

@@ -10,6 +10,7 @@ from .arc_eager cimport (
     N_ACTIONS,
 )
 from ..core.hashing cimport fold
+from ..core.program cimport TemplateC
 from .parse_features cimport (
     MAX_PLACES,
     MAX_SLOTS,
@@ -81,7 +82,7 @@ cdef int find_changes(
 
 cdef void add_branch_keys(
     RankFeatures features, SentenceC* s, int action, int second, int lead,
-    vector[feat_t]& keys, vector[int]& signs,
+    vector[feat_t]& keys, vector[int16_t]& signs,
 ) noexcept nogil:
     """Features of the decision where the trees part, in its state."""
     cdef int[MAX_PLACES] places
@@ -146,9 +147,20 @@ cdef void find_tree_places(SentenceC* s, int token, int* places) noexcept nogil:
         places[i] = (places[i] + FIRST_ROW) * s.stride
 
 
+cdef inline bint differ(
+    const TemplateC* template, const atom_t* old, const atom_t* new
+) noexcept nogil:
+    """Whether a template sees different things in two trees."""
+    cdef int i
+    for i in range(template.n_atoms):
+        if old[template.atoms[i].column] != new[template.atoms[i].column]:
+            return True
+    return False
+
+
 cdef void add_tree_keys(
     RankFeatures features, SentenceC* old, SentenceC* new, const uint8_t* changes,
-    vector[feat_t]& keys, vector[int]& signs,
+    vector[feat_t]& keys, vector[int16_t]& signs,
 ) noexcept nogil:
     """Features of the tokens for which something has changed between two complete
     trees, as far as they differ: for the new tree, and against the old one."""
@@ -157,6 +169,7 @@ cdef void add_tree_keys(
     cdef atom_t[MAX_SLOTS] new_values
     cdef ContextC old_context
     cdef ContextC new_context
+    cdef const TemplateC* template
     cdef feat_t old_key, new_key
     cdef int token, t
     old_context.lexemes = NULL
@@ -171,9 +184,12 @@ cdef void add_tree_keys(
         find_tree_places(new, token, places)
         read_slots(new, &features.trees.c, 0, features.trees.c.n_slots, places, new_values)
         for t in range(features.trees.program.c.n_templates):
-            if features.masks[t] & changes[token]:
-                old_key = get_key(&features.trees.program.c.templates[t], &old_context)
-                new_key = get_key(&features.trees.program.c.templates[t], &new_context)
+            template = &features.trees.program.c.templates[t]
+            if features.masks[t] & changes[token] and differ(
+                template, old_values, new_values
+            ):
+                old_key = get_key(template, &old_context)
+                new_key = get_key(template, &new_context)
                 if old_key != new_key:
                     keys.push_back(new_key)
                     signs.push_back(1)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.learner import Learner
-from ..core.lines import Lines
+from ..core.lines import ShortLines
 from ..core.program import Program
 from ..core.ranker import RankLearner
 from ..templates import Templates
@@ -49,10 +49,7 @@ class Reranker:
         self.learners: list[tuple[Learner, Learner]] = []
         self._n_tokens = 0
         self._n_seen = 0
-        # The compiled weights.
-        self._keys = np.zeros(0, dtype="uint32")
-        self._weights = np.zeros(0, dtype="int16")
-        self._lines: Lines | None = None
+        self._lines: ShortLines | None = None
 
     @property
     def columns(self) -> set[str]:
@@ -61,18 +58,13 @@ class Reranker:
         return {atom.column for spec in specs for atom in spec.atoms}
 
     @property
-    def lines(self) -> Lines:
+    def lines(self) -> ShortLines:
         """The compiled form of the weights as they are now."""
         if self._lines is None:
-            if self.learner is not None:
-                self._keys, values = self.learner.get_weights(CUTOFF)
-                weights = np.rint(values * SCALE).clip(-MAX_WEIGHT, MAX_WEIGHT)
-                kept = weights != 0
-                self._keys = self._keys[kept]
-                self._weights = weights[kept].astype("int16")
-            self._lines = Lines(
-                self._keys, self._weights.astype("int32").view("uint32")
-            )
+            keys, values = self.learner.get_weights(CUTOFF)
+            weights = np.rint(values * SCALE).clip(-MAX_WEIGHT, MAX_WEIGHT)
+            kept = weights != 0
+            self._lines = ShortLines(keys[kept], weights[kept].astype("int16"))
         return self._lines
 
     def bind(self, lexical: list[str]) -> None:
@@ -126,8 +118,9 @@ class Reranker:
         return self._n_seen > FIRST_EPOCH * self._n_tokens
 
     def changed(self) -> None:
-        """Say that the learner has learned something."""
-        self._lines = None
+        """Say that the learner, if there is one, has learned something."""
+        if self.learner is not None:
+            self._lines = None
 
     def meta(self) -> dict[str, Any]:
         return {
@@ -137,9 +130,8 @@ class Reranker:
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
-        # Compiles, if that is needed.
-        _ = self.lines
-        return {"rank_keys": self._keys, "rank_weights": self._weights.view("uint16")}
+        keys, weights = self.lines.to_arrays()
+        return {"rank_keys": keys, "rank_weights": weights.view("uint16")}
 
     def load(self, meta: Any, arrays: dict[str, np.ndarray]) -> "Reranker":
         """A reranker with the weights of a file, if they can be used without harm."""
@@ -159,8 +151,7 @@ class Reranker:
         )
         loaded = Reranker(self.branches, self.trees, self.n_folds)
         loaded.features = self.features
-        loaded._keys = keys
-        loaded._weights = weights.view("int16")
+        loaded._lines = ShortLines(keys, weights.view("int16"))
         return loaded
 
 

@@ -15,7 +15,7 @@ from ..confidence import Evidence, scale_leads
 from ..core.lexicon import Lexicon
 from ..core.recorder import Recorder
 from ..errors import Errors
-from ..model_file import dump_model, load_model
+from ..model_file import FileData, dump_model, load_model
 from ..settings import LearnerSettings
 from ..templates import Templates
 from ._parsing import ROOT, SPACE, ParseBatch, parse
@@ -560,7 +560,7 @@ class ParsingModel(Resumable):
             arrays.update(self.reranker.arrays())
         return dump_model(meta, arrays)
 
-    def from_bytes(self, data: bytes) -> None:
+    def from_bytes(self, data: FileData) -> None:
         """Read a model. Nothing changes if the data is not good."""
         meta, arrays = load_model(data)
         if meta.get("task") != self.task:
@@ -581,13 +581,14 @@ class ParsingModel(Resumable):
             "its labels are malformed",
         )
         names = ("class", "cluster")
-        sections = {f"{name}_{kind}" for name in names for kind in ("keys", "values")}
-        require(
-            {*sections, "tag_keys", "tag_values"} <= set(arrays), "it lacks a section"
-        )
+        sections = [f"{n}_{kind}" for n in names for kind in ("keys", "values")]
+        kept = (*sections, "tag_keys", "tag_values")
+        require(set(kept) <= set(arrays), "it lacks a section")
+        # Copies: the weights become tables, and the data they come from can go.
+        tables = {name: arrays[name].copy() for name in kept}
         for name in names:
-            check_lookup(name, arrays[f"{name}_keys"], arrays[f"{name}_values"])
-        keys, values = arrays["tag_keys"], arrays["tag_values"]
+            check_lookup(name, tables[f"{name}_keys"], tables[f"{name}_values"])
+        keys, values = tables["tag_keys"], tables["tag_values"]
         require(
             keys.dtype == "uint64"
             and values.dtype == "uint8"
@@ -610,10 +611,7 @@ class ParsingModel(Resumable):
         self.actions, self.arcs, self.boundaries = loaded
         self.reranker = reranker
         self.labels = labels
-        self._reader = LexemeReader(
-            self._lexical,
-            *(arrays[f"{n}_{k}"] for n in names for k in ("keys", "values")),
-        )
+        self._reader = LexemeReader(self._lexical, *(tables[name] for name in sections))
         self._tags = TagMap(keys, values)
         self._waiting = None
         self._training_lexicon = None

@@ -1,0 +1,87 @@
+"""The comparison with peers, on a few sentences and without any of them: what it says
+is complete, whatever the times are."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.training import Example
+
+from spacy_dynsel.conll import make_docs, read_conllu
+
+ROOT = Path(__file__).parent.parent
+PARSER = {"model": {"folds": 2, "seeds": 1}}
+
+
+@pytest.fixture(scope="module")
+def compare():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        yield pytest.importorskip("compare")
+    finally:
+        sys.path.pop(0)
+
+
+@pytest.fixture(scope="module")
+def gold():
+    sentences = read_conllu(ROOT / "assets" / "test.conllu", tag_column="upos")[:30]
+    return list(make_docs(spacy.blank("en").vocab, sentences, "sentence"))
+
+
+@pytest.fixture(scope="module")
+def field(compare, gold):
+    nlp = spacy.blank("en")
+    for name in compare.COMPONENTS:
+        nlp.add_pipe(name, config=PARSER if name == compare.PARSER else {})
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in gold]
+    nlp.initialize(lambda: examples)
+    for _ in range(5):
+        nlp.update(examples)
+    return compare.Field(nlp, None, {}, None)
+
+
+@pytest.mark.parametrize(
+    "method", ["compare_taggers", "compare_parsers", "compare_recognizers"]
+)
+def test_three_margins_are_compared(field, gold, method):
+    table = getattr(field, method)(gold, 1)
+    assert len(table) == (6 if method == "compare_parsers" else 3)
+    for row in table.values():
+        assert 0 < row["accuracy"] <= 100
+        assert row["tokens_per_second"] > 0
+        assert row["spread"] >= 1
+    assert len({row.split(", ")[-1] for row in table}) == 3
+
+
+def test_settings_are_left_as_they_were(compare, field, gold):
+    parser = field.ours.get_pipe(compare.PARSER)
+    before = compare.Setting.of(parser), field.ours.tokenizer
+    field.compare_parsers(gold, 1)
+    field.compare_pipelines([doc.text for doc in gold], 1)
+    assert (compare.Setting.of(parser), field.ours.tokenizer) == before
+
+
+def test_texts_threads_and_sizes_are_measured(compare, field, gold, tmp_path):
+    texts = [doc.text for doc in gold]
+    pipelines = field.compare_pipelines(texts, 1)
+    assert "share" in list(pipelines.values())[-1]
+    for row in field.measure_latency(texts, 1).values():
+        assert 0 < row["p50_us"] <= row["p99_us"]
+    assert set(field.measure_threads(gold[:2], 1)) == set(compare.COMPONENTS)
+    field.ours.to_disk(tmp_path)
+    models = compare.measure_models({compare.OURS: tmp_path}, {}, "en", 1)
+    assert models[compare.OURS]["load_ms"] > 0
+    speeds = {
+        name: row.get("tokens_per_second", 1.0) for name, row in pipelines.items()
+    }
+    assert compare.draw_bars({"all": speeds}, "tokens a second").count("<rect") == len(
+        speeds
+    )
+
+
+def test_scaling_is_drawn(compare):
+    rows = {"16": dict.fromkeys(compare.COMPONENTS, 3.0)}
+    rows["64"] = dict.fromkeys(compare.COMPONENTS, 4.0)
+    charts = compare.draw_scaling({"tokens in a document": rows})
+    assert charts["tokens-in-a-document"].count("<circle") == 6
