@@ -10,6 +10,7 @@ import spacy
 import srsly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from spacy.pipeline._parser_internals.nonproj import is_nonproj_tree
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -112,9 +113,11 @@ def assert_well_formed(doc):
     copied = Doc(doc.vocab, words=[token.text for token in doc])
     copied.from_array(["HEAD", "DEP"], doc.to_array(["HEAD", "DEP"]))
     assert copied.to_array(["SENT_START"]).tolist() == derived
-    assert edges == [
-        (token.left_edge.i, token.right_edge.i, token.n_lefts) for token in copied
-    ]
+    # spaCy's edges of such trees depend on what the doc held before.
+    if not is_nonproj_tree(heads_of(doc)):
+        assert edges == [
+            (token.left_edge.i, token.right_edge.i, token.n_lefts) for token in copied
+        ]
 
 
 def test_learns_by_heart(nlp, learner):
