@@ -3,6 +3,8 @@
     python benchmarks/confidence.py                      # trains a tagger, a recognizer
     python benchmarks/confidence.py --parser PIPELINE    # ... and measures a parser
 
+--tagger and --ner take pipelines that are trained already.
+
 Tags and arcs are those of UD English EWT, gold words and sentences, entities those of
 the Broad Twitter Corpus. Corpora are found through DYNSEL_DATA.
 """
@@ -31,14 +33,18 @@ def measure(pipeline: Path, name: str, paths: dict[str, Path]) -> dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tagger", type=Path, help="a trained pipeline with a tagger")
+    parser.add_argument("--ner", type=Path, help="a trained pipeline with a recognizer")
     parser.add_argument("--parser", type=Path, help="a trained pipeline with a parser")
     args = parser.parse_args()
     tags = write_docbins("ud_en_ewt", "xpos", CACHE)
     documents = write_docbins("ud_en_ewt", "xpos", CACHE, whole_documents=True)
     entities = write_docbins("ner_en_btc", "entities", CACHE)
-    tagger, _ = train("dynsel_tagger", CONFIGS / "tagger.cfg", documents, {})
     direction = {"components.dynsel_ner.model.direction": "rtl"}
-    ner, _ = train("dynsel_ner", CONFIGS / "ner.cfg", entities, direction)
+    tagger = (
+        args.tagger or train("dynsel_tagger", CONFIGS / "tagger.cfg", documents, {})[0]
+    )
+    ner = args.ner or train("dynsel_ner", CONFIGS / "ner.cfg", entities, direction)[0]
     results = {
         "tags": measure(tagger, "dynsel_tagger", tags),
         "entities": measure(ner, "dynsel_ner", entities),

@@ -107,7 +107,7 @@ READ = {
 @pytest.mark.parametrize("name", CONFIGS)
 def test_corrections_move_what_is_wrong_and_little_else(name):
     config = {"branches": 0} if name == "dynsel_parser" else {}
-    nlp, examples = start(name, 120, **config)
+    nlp, examples = start(name, 200, **config)
     learn(nlp, examples, 4)
     loaded = spacy.blank("en")
     loaded.add_pipe(name, config={**CONFIGS[name], **config})
@@ -137,7 +137,7 @@ def test_corrections_move_what_is_wrong_and_little_else(name):
         if n_sentences == 8:
             break
     assert n_right / n_tokens > 0.9
-    assert sum(count_right()) > sum(before) - 0.01 * len(before)
+    assert sum(count_right()) > sum(before) - 0.02 * len(before)
 
 
 def test_what_is_right_teaches_nothing():
