@@ -114,3 +114,12 @@ def load_pipeline(path: Path) -> Language:
         return util.load_model(path)
     except (OSError, ValueError) as error:
         raise ValueError(Errors.DS137.format(path=path, reason=error)) from error
+
+
+def component_file(pipeline_path: Path, name: str, file: str) -> Path:
+    """A file of a component, which lies in the folder of its pipeline whatever the
+    config of that pipeline calls the component."""
+    path = Path(pipeline_path) / name / file
+    if not path.resolve().is_relative_to(Path(pipeline_path).resolve()):
+        raise ValueError(Errors.DS201.format(name=name, path=pipeline_path))
+    return path

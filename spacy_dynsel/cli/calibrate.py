@@ -26,7 +26,13 @@ from ..ordering.calibration import (
 )
 from ..ordering.decisions import get_golds
 from ..tasks.model import get_fold
-from ._data import check_annotation, find_name, load_pipeline, read_docbin
+from ._data import (
+    check_annotation,
+    component_file,
+    find_name,
+    load_pipeline,
+    read_docbin,
+)
 from .group import dynsel_cli
 
 TIMED_ROUNDS = 20
@@ -101,6 +107,7 @@ def calibrate(
     share, alpha = max_loss / 100, 1 - confidence
     nlp = load_pipeline(pipeline_path)
     name = find_name(nlp.config, name)
+    cfg_path = component_file(pipeline_path, name, "cfg")
     component: Any = nlp.get_pipe(name)
     examples = read_docbin(data_path, nlp)
     check_annotation(component, examples, data_path)
@@ -140,8 +147,8 @@ def calibrate(
     report(result, name)
     if not dry_run:
         settings = srsly.json_dumps(component.cfg, indent=2)
-        write_file(Path(pipeline_path) / name / "cfg", settings.encode("utf8"))
-        msg.good(f"Margin written: {Path(pipeline_path) / name}")
+        write_file(cfg_path, settings.encode("utf8"))
+        msg.good(f"Margin written: {cfg_path.parent}")
     return result
 
 
