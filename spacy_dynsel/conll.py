@@ -269,7 +269,9 @@ def _parse_word(
         raise line.error(Errors.DS143)
     if upos not in PARTS_OF_SPEECH and upos != EMPTY:
         raise line.error(Errors.DS144, upos=upos)
-    if feats != EMPTY and not all("=" in feature for feature in feats.split("|")):
+    if feats != EMPTY and not all(
+        feature.count("=") == 1 for feature in feats.split("|")
+    ):
         raise line.error(Errors.DS145, feats=feats)
     if head != EMPTY and not (re.fullmatch(NUMBER, head) and int(head) <= n_words):
         raise line.error(Errors.DS146, head=head, n_words=n_words)

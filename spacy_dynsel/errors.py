@@ -336,6 +336,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "'{path}', line {line}: the second root of the sentence, and a Doc can have one "
         "only. Correct the heads, or leave out such sentences with --skip-bad."
     )
+    DS201 = (
+        "The component '{name}' would be written outside of the folder of its pipeline, "
+        "'{path}'. Give it a name without slashes."
+    )
     # Pages
     DS160 = "The text has no words: give some to look at."
     DS161 = (

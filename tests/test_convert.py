@@ -135,6 +135,7 @@ GOOD = "1\tA\ta\tX\tT\t_\t0\troot\t_\t_\n2\tb\tb\tX\tT\t_\t1\tdep\t_\t_\n"
         ("\tb\tb", "\t\tb", 5, "DS143"),
         ("2\tb\tb\tX", "2\tb\tb\tNAME", 5, "DS144"),
         ("2\tb\tb\tX\tT\t_", "2\tb\tb\tX\tT\tPlur", 5, "DS145"),
+        ("2\tb\tb\tX\tT\t_", "2\tb\tb\tX\tT\tA=b=c", 5, "DS145"),
         ("1\tdep", "3\tdep", 5, "DS146"),
         ("1\tdep", "-1\tdep", 5, "DS146"),
         ("1\tdep", "one\tdep", 5, "DS146"),

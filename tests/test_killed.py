@@ -130,6 +130,17 @@ def test_calibrate(nlp, tagger, overrides, tmp_path):
     assert [path.read_bytes() for path in files] == before
 
 
+def test_names_that_lead_elsewhere(nlp, tagger, overrides, tmp_path):
+    """spaCy takes the name of a component for a path, which may be absolute."""
+    nlp.rename_pipe("dynsel_tagger", str(tmp_path / "elsewhere"))
+    nlp.to_disk(tmp_path / "nlp")
+    cfg = tmp_path / "elsewhere" / "cfg"
+    before = cfg.read_bytes()
+    with pytest.raises(ValueError, match="DS201"):
+        calibrate(tmp_path / "nlp", tmp_path / "data.spacy", max_loss=20)
+    assert cfg.read_bytes() == before
+
+
 def test_convert(tmp_path):
     path, output = tmp_path / "corpus.conllu", tmp_path / "corpus.spacy"
     path.write_text(FIRST)

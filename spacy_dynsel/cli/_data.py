@@ -133,3 +133,12 @@ def prepare(nlp: Language, name: str, examples: list[Example]) -> None:
         docs = [example.predicted for example in examples]
         for example, doc in zip(examples, pipe.pipe(docs), strict=True):
             example.predicted = doc
+
+
+def component_file(pipeline_path: Path, name: str, file: str) -> Path:
+    """A file of a component, which lies in the folder of its pipeline whatever the
+    config of that pipeline calls the component."""
+    path = Path(pipeline_path) / name / file
+    if not path.resolve().is_relative_to(Path(pipeline_path).resolve()):
+        raise ValueError(Errors.DS201.format(name=name, path=pipeline_path))
+    return path

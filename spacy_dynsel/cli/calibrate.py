@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import srsly
 from spacy.cli._util import Arg, Opt, import_code
-from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
@@ -27,7 +26,14 @@ from ..ordering.calibration import (
 from ..ordering.decisions import get_golds
 from ..tasks.model import get_fold
 from ..timing import seconds
-from ._data import check_annotation, find_name, load_pipeline, prepare, read_docbin
+from ._data import (
+    check_annotation,
+    component_file,
+    find_name,
+    load_pipeline,
+    prepare,
+    read_docbin,
+)
 from .group import dynsel_cli
 
 TIMED_ROUNDS = 20
@@ -102,6 +108,7 @@ def calibrate(
     share, alpha = max_loss / 100, 1 - confidence
     nlp = load_pipeline(pipeline_path)
     name = find_name(nlp.config, name)
+    cfg_path = component_file(pipeline_path, name, "cfg")
     component: Any = nlp.get_pipe(name)
     examples = read_docbin(data_path, nlp)
     check_annotation(component, examples, data_path)
@@ -140,28 +147,23 @@ def calibrate(
     result |= {"max_loss": max_loss, "confidence": confidence, "by_stage": by_stage}
     report(result, name)
     if not dry_run:
-        write_margin(Path(pipeline_path), nlp, name, result)
-        msg.good(f"Margin written: {Path(pipeline_path) / name}")
+        settings = srsly.json_dumps(component.cfg, indent=2)
+        write_file(cfg_path, settings.encode("utf8"))
+        write_promise(Path(pipeline_path) / "meta.json", component, result)
+        msg.good(f"Margin written: {cfg_path.parent}")
     return result
 
 
-def write_margin(
-    folder: Path, nlp: Language, name: str, result: dict[str, Any]
-) -> None:
-    """Write the margin of a component, and what was found, into its saved pipeline."""
-    component: Any = nlp.get_pipe(name)
-    settings = srsly.json_dumps(component.cfg, indent=2)
-    write_file(folder / name / "cfg", settings.encode("utf8"))
-    meta = srsly.read_json(folder / "meta.json")
+def write_promise(meta_path: Path, component: Any, result: dict[str, Any]) -> None:
+    """Write what was found about a component into the meta of its pipeline."""
+    meta = srsly.read_json(meta_path)
     described = meta.setdefault(META_KEY, {})
-    described[name] = {
+    described[component.name] = {
         **component.describe(),
         "mean_templates": result["templates"],
         "promise": {key: result[key] for key in ("max_loss", "confidence")},
     }
-    write_file(
-        folder / "meta.json", (srsly.json_dumps(meta, indent=2) + "\n").encode("utf8")
-    )
+    write_file(meta_path, (srsly.json_dumps(meta, indent=2) + "\n").encode("utf8"))
 
 
 def make_knobs(component: Any) -> list[Knob]:

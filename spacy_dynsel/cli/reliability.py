@@ -14,7 +14,14 @@ from ..pipeline.component import DynselComponent
 from ..reliability import fit_confidence, measure_confidence
 from ..report.figure import Line, draw
 from ..report.page import figure, page, settings, table
-from ._data import check_annotation, find_name, load_pipeline, prepare, read_docbin
+from ._data import (
+    check_annotation,
+    component_file,
+    find_name,
+    load_pipeline,
+    prepare,
+    read_docbin,
+)
 from .group import dynsel_cli
 
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
@@ -66,6 +73,7 @@ def reliability(
     names = [find_name(nlp.config, name)]
     if name is None:
         names = [n for n, pipe in nlp.pipeline if isinstance(pipe, DynselComponent)]
+    files = {one: component_file(pipeline_path, one, "cfg") for one in names}
     results: dict[str, dict[str, Any]] = {}
     for one in names:
         results[one] = {}
@@ -74,10 +82,9 @@ def reliability(
         results[one] |= measure(nlp, one, data_path)
         report(one, results[one])
     if fit_path is not None:
-        for one in names:
+        for one, path in files.items():
             component: Any = nlp.get_pipe(one)
-            cfg = srsly.json_dumps(component.cfg, indent=2)
-            write_file(Path(pipeline_path) / one / "cfg", cfg.encode("utf8"))
+            write_file(path, srsly.json_dumps(component.cfg, indent=2).encode("utf8"))
         msg.good(f"Calibration written: {pipeline_path}")
     if output_path is not None:
         is_json = output_path.suffix == ".json"
