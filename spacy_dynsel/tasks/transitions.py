@@ -411,11 +411,7 @@ class ParsingModel:
             self.actions.scorer,
             self.arcs.scorer,
             self.boundaries.scorer,
-            (
-                self.actions.margins(margin),
-                self.arcs.margins(label_margin),
-                self.boundaries.margins(float("inf")),
-            ),
+            (self.actions.margins(margin), self.arcs.margins(label_margin)),
             n_threads,
             n_branches=branches,
             branch_lead=branch_lead,
