@@ -206,10 +206,11 @@ def read_templates(
 @cache
 def default_templates(name: str) -> Templates:
     """Read a list that ships with the package, such as "tagger"."""
-    known = sorted(path.stem for path in DEFAULTS.glob("*.txt"))
-    if name not in known:
+    path = DEFAULTS / f"{name}.txt"
+    if not re.fullmatch(r"\w+", name) or not path.is_file():
+        known = sorted(path.stem for path in DEFAULTS.glob("*.txt"))
         raise ValueError(Errors.DS011.format(name=name, known=", ".join(known)))
-    return read_templates(DEFAULTS / f"{name}.txt")
+    return read_templates(path)
 
 
 def make_templates(

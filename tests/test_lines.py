@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spacy_dynsel.core.lines import ShortLines
 from spacy_dynsel.core.program import Program
@@ -12,30 +10,37 @@ from spacy_dynsel.core.scorer import check_weights, pack_weights, unpack_weights
 from spacy_dynsel.core.small import SmallScorer
 from spacy_dynsel.templates import parse_templates
 
-# Some that are spread, and many that fall into one line.
-KEYS = st.one_of(
-    st.integers(0, 2**32 - 1),
-    st.integers(0, 60),
-    st.integers(2**32 - 60, 2**32 - 1),
-    st.integers(7 << 20, (7 << 20) + 60),
-)
-VALUES = st.integers(-32767, 32767).filter(bool)
-WEIGHTS = st.integers(-127, 127).filter(bool)
+SEEDS = range(8)
 
 
-@given(st.dictionaries(KEYS, VALUES, max_size=200), st.lists(KEYS, max_size=30))
-def test_short_lines_are_a_dictionary(table, others):
-    keys = np.array(sorted(table), dtype="uint32")
-    values = np.array([table[int(key)] for key in keys], dtype="int16")
+def draw_keys(rng: np.random.Generator) -> np.ndarray:
+    """Some that are spread, and many that fall into one line, up to the last one."""
+    spread = rng.integers(0, 2**32, rng.integers(0, 300))
+    starts = rng.integers(0, 2**32 - 60, 2).tolist()
+    crowds = [
+        rng.integers(start, start + 60, rng.integers(0, 60))
+        for start in (0, 2**32 - 60, *starts)
+    ]
+    return np.unique(np.concatenate([spread, *crowds])).astype("uint32")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_short_lines_are_a_dictionary(seed):
+    rng = np.random.default_rng(seed)
+    keys = draw_keys(rng)
+    values = rng.integers(1, 32768, len(keys)) * rng.choice([-1, 1], len(keys))
+    values = values.astype("int16")
     lines = ShortLines(keys, values)
     found_keys, found_values = lines.to_arrays()
     assert found_keys.tolist() == keys.tolist()
     assert found_values.tolist() == values.tolist()
-    for key in [*table, *others]:
+    table = dict(zip(keys.tolist(), values.tolist(), strict=True))
+    asked = [*table, *draw_keys(rng).tolist()]
+    for key in asked:
         assert lines.sum([key], [1]) == table.get(key, 0)
-    signs = [1 if key % 3 else -1 for key in others]
-    assert lines.sum(others, signs) == sum(
-        sign * table.get(key, 0) for key, sign in zip(others, signs, strict=True)
+    signs = rng.choice([-1, 1], len(asked)).tolist()
+    assert lines.sum(asked, signs) == sum(
+        sign * table.get(key, 0) for key, sign in zip(asked, signs, strict=True)
     )
 
 
@@ -48,15 +53,19 @@ def test_sums_do_not_overflow():
 @pytest.mark.parametrize(
     ("make", "n_labels"), [(SmallScorer, 4), (RowScorer, 20), (RowScorer, 300)]
 )
-@given(data=st.data())
-def test_compiled_weights_are_given_back(make, n_labels, data):
-    pairs = st.tuples(KEYS, st.integers(0, n_labels - 1))
-    table = data.draw(st.dictionaries(pairs, WEIGHTS, max_size=200))
-    ordered = sorted(table)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_compiled_weights_are_given_back(make, n_labels, seed):
+    rng = np.random.default_rng(seed)
+    keys = draw_keys(rng)
+    table = rng.integers(1, 128, (len(keys), n_labels))
+    table *= rng.choice([-1, 1], table.shape)
+    # From one label of a feature to all of them.
+    table[rng.random(table.shape) > rng.random((len(keys), 1))] = 0
+    features, labels = np.nonzero(table)
     weights = (
-        np.array([key for key, _ in ordered], dtype="uint32"),
-        np.array([label for _, label in ordered], dtype="uint32"),
-        np.array([table[pair] for pair in ordered], dtype="int8"),
+        keys[features],
+        labels.astype("uint32"),
+        table[features, labels].astype("int8"),
     )
     index, slots = pack_weights(*weights, n_labels)
     check_weights(index, slots, n_labels)

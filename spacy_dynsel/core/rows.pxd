@@ -1,5 +1,7 @@
 """The compiled form of a classifier over slots with many labels: features that say
 something about many labels have a row of weights, the others a short list."""
+from libc.stdint cimport uintptr_t
+
 from .lines cimport Lines, LinesC, find_value
 from .program cimport Program, ProgramC
 from .scorer cimport Kernels
@@ -41,20 +43,28 @@ cdef inline void ask_weights(
     cdef const int8_t* row
     cdef const uint32_t* weights
     cdef uint32_t place, number
+    cdef uintptr_t is_row
+    cdef int n_rows = 0
+    cdef int n_lists = 0
     cdef int t
-    asked.n_rows = 0
-    asked.n_lists = 0
     for t in range(n_keys):
         place = find_value(rows.places, keys[t])
         number = place & ~<uint32_t>IS_ROW
         row = rows.rows + <size_t>number * rows.width
         weights = rows.lists + <size_t>number * LIST_SIZE
         # No branch: which of them it is cannot be foretold.
-        asked.rows[asked.n_rows] = row
-        asked.lists[asked.n_lists] = weights
-        asked.n_rows += place >> 31
-        asked.n_lists += 1 - (place >> 31)
-        DYNSEL_PREFETCH(<const void*>row if place >> 31 else <const void*>weights)
+        is_row = place >> 31
+        asked.rows[n_rows] = row
+        asked.lists[n_lists] = weights
+        n_rows += <int>is_row
+        n_lists += 1 - <int>is_row
+        DYNSEL_PREFETCH(
+            <const void*>(
+                <uintptr_t>weights ^ (<uintptr_t>weights ^ <uintptr_t>row) & -is_row
+            )
+        )
+    asked.n_rows = n_rows
+    asked.n_lists = n_lists
 
 
 cdef inline void add_weights(

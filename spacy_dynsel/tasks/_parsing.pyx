@@ -104,7 +104,6 @@ cdef struct ParserC:
     const FeaturesC* boundary_features
     const int* action_margins
     const int* label_margins
-    const int* boundary_margins
     const score_t* limits
     int n_lexical
     int n_branches           # to try for a sentence
@@ -616,7 +615,7 @@ def parse(
     features (tuple): The Features of actions, labels and boundaries.
     boundaries (SmallScorer): Finds the sentences of docs that do not say where they
         start; if missing, such docs are one sentence.
-    margins (tuple): The margins of the stages of each, but the last.
+    margins (tuple): The margins of the stages of actions and labels, but the last.
     n_branches (int): How many second-best actions to try for a sentence.
     branch_lead (float): The lead from which on actions are not doubted.
     rank_features (RankFeatures), ranks (ShortLines): The templates and the weights by
@@ -631,7 +630,6 @@ def parse(
     cdef vector[score_t] limits
     cdef vector[int] action_margins = margins[0]
     cdef vector[int] label_margins = margins[1]
-    cdef vector[int] boundary_margins = margins[2]
     cdef Features action_features = features[0]
     cdef Features label_features = features[1]
     cdef Features boundary_features = features[2]
@@ -688,7 +686,6 @@ def parse(
         job.parser.label_features = &label_features.c
         job.parser.action_margins = action_margins.data()
         job.parser.label_margins = label_margins.data()
-        job.parser.boundary_margins = boundary_margins.data()
         job.parser.limits = limits.data()
         job.parser.n_branches = 0
         job.parser.ranks = NULL
@@ -895,17 +892,38 @@ cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept no
     return True
 
 
+cdef int ask_boundary(
+    const ParserC* parser, SentenceC* whole, int token, int last, feat_t* keys
+) noexcept nogil:
+    """Ask whether a sentence starts at a token, if the last one did at another.
+    RETURNS: The number of keys."""
+    cdef const FeaturesC* features = parser.boundary_features
+    cdef int[MAX_PLACES] places
+    cdef atom_t[MAX_SLOTS] values
+    cdef int stage
+    cdef int n_keys = 0
+    find_boundary_places(whole, token, last, places)
+    read_slots(whole, features, 0, features.n_slots, places, values)
+    for stage in range(parser.boundaries.program.n_stages):
+        n_keys += ask_lines(
+            features.stages[stage], parser.boundaries.weights, values, keys + n_keys
+        )
+    return n_keys
+
+
 cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept nogil:
     """Find where sentences start. Those that are set are kept."""
     cdef const ParserC* parser = &job.parser
     cdef SentenceC* whole = &worker.whole
     cdef uint8_t* starts = job.starts + doc.offset
-    cdef int[MAX_PLACES] places
-    cdef atom_t[MAX_SLOTS] values
-    cdef feat_t[MAX_KEYS] keys
+    # The keys of a token, and those of the next one, which are asked for ahead: most
+    # often no sentence starts between them.
+    cdef feat_t[2][MAX_KEYS] keys
+    cdef int[2] n_keys
+    cdef int asked = NONE
+    cdef int asked_last = NONE
     cdef Sums sums
-    cdef ChoiceC choice
-    cdef int i, token, last, stage, given, n_keys
+    cdef int i, token, last, given
     worker.starts.assign(whole.n + 1, False)
     start(whole)
     last = 0
@@ -922,26 +940,17 @@ cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept 
         if i == 0 or given != 0 or parser.boundaries == NULL:
             worker.starts[i] = i == 0 or given == 1
         else:
-            find_boundary_places(whole, i, last, places)
+            if asked != i or asked_last != last:
+                n_keys[i & 1] = ask_boundary(parser, whole, i, last, keys[i & 1])
+            if i + 1 < whole.n:
+                asked = i + 1
+                asked_last = last
+                n_keys[asked & 1] = ask_boundary(
+                    parser, whole, asked, last, keys[asked & 1]
+                )
             memset(&sums, 0, sizeof(Sums))
-            for stage in range(parser.boundaries.program.n_stages):
-                read_slots(
-                    whole, parser.boundary_features,
-                    parser.boundary_features.stage_ends[stage - 1] if stage else 0,
-                    parser.boundary_features.stage_ends[stage], places, values,
-                )
-                n_keys = ask_lines(
-                    parser.boundary_features.stages[stage], parser.boundaries.weights,
-                    values, keys,
-                )
-                add_values(&sums, parser.boundaries.weights, keys, n_keys)
-                choice = choose(&sums, 3)
-                if (
-                    stage + 1 < parser.boundaries.program.n_stages
-                    and choice.lead >= parser.boundary_margins[stage]
-                ):
-                    break
-            worker.starts[i] = choice.label == 1
+            add_values(&sums, parser.boundaries.weights, keys[i & 1], n_keys[i & 1])
+            worker.starts[i] = choose(&sums, 3).label == 1
         if worker.starts[i]:
             last = i
             starts[whole.tokens[i] if i else 0] = True

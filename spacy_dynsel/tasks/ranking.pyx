@@ -170,7 +170,8 @@ cdef void add_tree_keys(
     cdef ContextC old_context
     cdef ContextC new_context
     cdef const TemplateC* template
-    cdef feat_t old_key, new_key
+    cdef int n_templates = features.trees.program.c.n_templates
+    cdef size_t n = keys.size()
     cdef int token, t
     old_context.lexemes = NULL
     old_context.dynamic = old_values
@@ -183,15 +184,17 @@ cdef void add_tree_keys(
         read_slots(old, &features.trees.c, 0, features.trees.c.n_slots, places, old_values)
         find_tree_places(new, token, places)
         read_slots(new, &features.trees.c, 0, features.trees.c.n_slots, places, new_values)
-        for t in range(features.trees.program.c.n_templates):
+        keys.resize(n + 2 * n_templates)
+        signs.resize(n + 2 * n_templates)
+        for t in range(n_templates):
             template = &features.trees.program.c.templates[t]
             if features.masks[t] & changes[token] and differ(
                 template, old_values, new_values
             ):
-                old_key = get_key(template, &old_context)
-                new_key = get_key(template, &new_context)
-                if old_key != new_key:
-                    keys.push_back(new_key)
-                    signs.push_back(1)
-                    keys.push_back(old_key)
-                    signs.push_back(-1)
+                keys[n] = get_key(template, &new_context)
+                signs[n] = 1
+                keys[n + 1] = get_key(template, &old_context)
+                signs[n + 1] = -1
+                n += 2 if keys[n] != keys[n + 1] else 0
+    keys.resize(n)
+    signs.resize(n)

@@ -422,11 +422,7 @@ class ParsingModel(Resumable):
             self.actions.scorer,
             self.arcs.scorer,
             self.boundaries.scorer,
-            (
-                self.actions.margins(margin),
-                self.arcs.margins(label_margin),
-                self.boundaries.margins(float("inf")),
-            ),
+            (self.actions.margins(margin), self.arcs.margins(label_margin)),
             n_threads,
             n_branches=branches,
             branch_lead=branch_lead,
