@@ -269,12 +269,13 @@ def test_schemes(data, scheme):
     assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == spans
 
 
-# Words may hold anything but what ends a field, a line or a file.
+# Words may hold anything but what ends a field, a line or a file; but the lemma of an
+# underscore, which is one, looks as if it were missing.
 WORDS = st.text(
     st.characters(exclude_characters="\t\n\r\ufeff", exclude_categories=["Cs"]),
     min_size=1,
     max_size=6,
-).filter(lambda word: word.strip(" ") and not word.startswith("#"))
+).filter(lambda word: word.strip(" ") and word[0] != "#" and word != "_")
 NAMES = st.sampled_from(["NN", "a:b", "-LRB-", "#"])
 
 
