@@ -73,7 +73,7 @@ def test_damaged_model_directories(nlp, tagger, tmp_path):
     path = tmp_path / "dynsel_tagger" / "model"
     good = path.read_bytes()
     rng = np.random.default_rng(0)
-    for position in rng.integers(0, len(good), 20):
+    for position in rng.integers(0, len(good), 8):
         damaged = bytearray(good)
         damaged[position] ^= 1 << rng.integers(0, 8)
         path.write_bytes(damaged)

@@ -336,7 +336,7 @@ def to_conllu(sentence):
 
 
 @given(corpus=st.lists(sentences(), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_round_trip(tmp_path_factory, corpus):
     folder = tmp_path_factory.mktemp("corpus")
     path = write(folder, "".join(map(to_conllu, corpus)))

@@ -229,6 +229,6 @@ def test_default_templates_equal_reference(direction):
 def test_memory_reaches_a_thousand_tokens(direction):
     """How a word was labelled is forgotten after a thousand tokens."""
     rng = np.random.default_rng(0)
-    words = [f"W{i}" for i in rng.integers(0, 400, 2500)]
+    words = [f"W{i}" for i in rng.integers(0, 250, 1400)]
     templates = parse_templates(["seen", "seen_shares", "seen_last", "word", "shape"])
     check(templates, [Doc(NLP.vocab, words=words)], direction, seed=1)
