@@ -3,6 +3,10 @@ from libcpp.vector cimport vector
 from .program cimport ContextC, Program, ProgramC
 from .typedefs cimport feat_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+cdef extern from "pages.hpp" namespace "dynsel" nogil:
+    cdef cppclass LargePages[T]:
+        pass
+
 
 cdef enum Cost:
     CORRECT = 0
@@ -16,15 +20,11 @@ cdef struct WeightC:
     uint32_t label
 
 
-cdef struct RowC:
-    uint32_t start           # into the pool of weights
-    uint16_t n
-    uint16_t capacity
-
-
 cdef struct EntryC:
     feat_t key
-    uint32_t state           # see learner.pyx
+    uint32_t start           # into the pool of weights; without any, how often it was seen
+    uint16_t n               # the number of its weights
+    uint16_t kind            # see learner.pyx
 
 
 cdef struct StepC:
@@ -48,16 +48,15 @@ cdef class Learner:
     cdef bint corrects       # see _correct
     cdef float largest       # the size that corrected weights can have
     cdef vector[float] margins
-    cdef vector[EntryC] entries
+    cdef vector[EntryC, LargePages[EntryC]] entries
     cdef size_t n_entries
-    cdef vector[RowC] rows
-    cdef vector[WeightC] weights
+    cdef vector[WeightC, LargePages[WeightC]] weights
     cdef vector[vector[uint32_t]] free_blocks
     # Scratch of one step
     cdef vector[float] scores
     cdef vector[float] gradient
     cdef vector[int] touched
-    cdef vector[int] active
+    cdef vector[EntryC*] active      # the rows of a decision's features, or NULL
     cdef vector[feat_t] keys
     cdef vector[int] good
     cdef vector[int] bad
@@ -76,14 +75,12 @@ cdef class Learner:
     cdef void _find_best(self, const uint8_t* costs, int* good, int* bad) noexcept nogil
     cdef StepC _correct(self, const uint8_t* costs) noexcept nogil
     cdef void _move(self, int n_templates, int good, int bad, float missing) noexcept nogil
-    cdef void _change(self, int row, int label, float change) noexcept nogil
-    cdef float _rate(self, int row) noexcept nogil
+    cdef void _change(self, EntryC* entry, int label, float change) noexcept nogil
     cdef EntryC* _see(self, feat_t key) noexcept nogil
-    cdef int _find_row(self, feat_t key) noexcept nogil
-    cdef int _claim_row(self, feat_t key) noexcept nogil
-    cdef size_t _find_entry(self, feat_t key) noexcept nogil
-    cdef void _grow_entries(self) noexcept nogil
-    cdef int _add_row(self) noexcept nogil
-    cdef WeightC* _find_weight(self, int row, int label) noexcept nogil
-    cdef void _add_scores(self, int row) noexcept nogil
+    cdef EntryC* _find_row(self, feat_t key) noexcept nogil
+    cdef EntryC* _claim_row(self, feat_t key) noexcept nogil
+    cdef size_t _find_place(self, feat_t key) noexcept nogil
+    cdef void _make_room(self, size_t n) noexcept nogil
+    cdef WeightC* _find_weight(self, EntryC* entry, int label) noexcept nogil
+    cdef void _add_scores(self, const EntryC* entry) noexcept nogil
     cdef float _value(self, const WeightC* weight) noexcept nogil

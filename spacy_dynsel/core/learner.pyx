@@ -4,11 +4,9 @@
 Weights are label-sparse. A feature's key leads to a row, a row to the weights of just
 the labels that ever took part in an error with that feature:
 
-    entries (hash table: key -> row)  ->  rows  ->  weights (one pool)
+    entries (hash table: key -> row)  ->  weights (one pool)
 
-The state of an entry is 0 for an empty place, row + 1 for a feature that has a row,
-PENDING | n for one that was seen n times, too rarely yet, and REJECTED for one that
-is rare in the data that were counted before training.
+Rows have room for as many weights as the next power of two says.
 """
 from libc.math cimport sqrtf
 from libcpp.algorithm cimport fill
@@ -21,11 +19,21 @@ cdef extern from "kernels.hpp" nogil:
     void DYNSEL_PREFETCH(const void* address)
 
 cdef enum:
-    PENDING = 0x80000000
-    REJECTED = 0xFFFFFFFF
-    NO_ROW = -1
+    # Kinds of entries.
+    EMPTY
+    PENDING                  # seen, too rarely yet
+    REJECTED                 # rare in the data that were counted before training
+    ROW
+
+cdef enum:
+    # In saved states: how often a feature was seen that has no row, or REJECTED.
+    SAVED_PENDING = 0x80000000
+    SAVED_REJECTED = 0xFFFFFFFF
+
+cdef enum:
     # How many wrong labels a correction puts in their place, one after the other.
     MAX_TURNS = 8
+    MAX_SEEN = 0x7FFFFFFE
 
 # The lead of a corrected decision, well above what rounding can change; and the lead, as
 # a part of the margin, up to which a prefix may be wrong.
@@ -89,12 +97,9 @@ cdef class Learner:
         or later; the others get one. Without this, a feature gets its row when it has
         been seen often enough during training."""
         for i in range(self.entries.size()):
-            state = self.entries[i].state
-            if state & PENDING and state != REJECTED:
-                if <int>(state & ~PENDING) >= self.cutoff:
-                    self.entries[i].state = self._add_row() + 1
-                else:
-                    self.entries[i].state = REJECTED
+            entry = &self.entries[i]
+            if entry.kind == PENDING:
+                entry.kind = ROW if entry.start >= <uint32_t>self.cutoff else REJECTED
 
     def get_weights(self) -> tuple:
         """All weights that are not zero, sorted by key and label.
@@ -103,22 +108,19 @@ cdef class Learner:
         """
         cdef size_t n = 0
         for i in range(self.entries.size()):
-            state = self.entries[i].state
-            if state and not state & PENDING:
-                n += self.rows[state - 1].n
+            n += self.entries[i].n
         ids = np.empty(n, dtype="uint64")
         values = np.empty(n, dtype="float32")
         cdef uint64_t[::1] id_view = ids
         cdef float[::1] value_view = values
         n = 0
         for i in range(self.entries.size()):
-            state = self.entries[i].state
-            if state and not state & PENDING:
-                row = self.rows[state - 1]
-                for j in range(row.start, row.start + row.n):
-                    id_view[n] = (<uint64_t>self.entries[i].key << 32) | self.weights[j].label
-                    value_view[n] = self._value(&self.weights[j])
-                    n += 1
+            entry = &self.entries[i]
+            for j in range(entry.n):
+                weight = &self.weights[entry.start + j]
+                id_view[n] = (<uint64_t>entry.key << 32) | weight.label
+                value_view[n] = self._value(weight)
+                n += 1
         order = np.flatnonzero(values)
         order = order[np.argsort(ids[order])]
         ids = ids[order]
@@ -140,9 +142,8 @@ cdef class Learner:
         self.largest = max(1, float(np.abs(values).max(initial=0.0)))
         for i in range(key_view.shape[0]):
             entry = self._see(key_view[i])
-            if entry.state & PENDING:
-                entry.state = self._add_row() + 1
-            weight = self._find_weight(entry.state - 1, label_view[i])
+            entry.kind = ROW
+            weight = self._find_weight(entry, label_view[i])
             weight.value = value_view[i]
 
     def get_state(self) -> dict:
@@ -159,7 +160,7 @@ cdef class Learner:
         cdef uint32_t[::1] key_view = keys
         cdef uint64_t[::1] place_view = places
         for i in range(self.entries.size()):
-            if self.entries[i].state:
+            if self.entries[i].kind != EMPTY:
                 key_view[n] = self.entries[i].key
                 place_view[n] = i
                 n += 1
@@ -171,11 +172,14 @@ cdef class Learner:
         cdef uint32_t[::1] state_view = states
         cdef size_t n_weights = 0
         for i in range(self.n_entries):
-            state = self.entries[place_view[i]].state
-            state_view[i] = state
-            if not state & PENDING:
-                state_view[i] = self.rows[state - 1].n
-                n_weights += self.rows[state - 1].n
+            entry = &self.entries[place_view[i]]
+            if entry.kind == ROW:
+                state_view[i] = entry.n
+            elif entry.kind == REJECTED:
+                state_view[i] = SAVED_REJECTED
+            else:
+                state_view[i] = SAVED_PENDING | entry.start
+            n_weights += entry.n
         labels = np.empty(n_weights, dtype="uint32")
         values = np.empty(n_weights, dtype="float32")
         squares = np.empty(n_weights, dtype="float32")
@@ -184,14 +188,12 @@ cdef class Learner:
         cdef float[::1] square_view = squares
         n = 0
         for i in range(self.n_entries):
-            state = self.entries[place_view[i]].state
-            if state & PENDING:
-                continue
-            row = self.rows[state - 1]
-            for j in range(row.n):
-                label_view[n] = self.weights[row.start + j].label
-                value_view[n] = self.weights[row.start + j].value
-                square_view[n] = self.weights[row.start + j].squares
+            entry = &self.entries[place_view[i]]
+            for j in range(entry.n):
+                weight = &self.weights[entry.start + j]
+                label_view[n] = weight.label
+                value_view[n] = weight.value
+                square_view[n] = weight.squares
                 n += 1
         return {
             "keys": keys,
@@ -229,12 +231,13 @@ cdef class Learner:
             self.optimizer = ADAGRAD
         for i in range(key_view.shape[0]):
             entry = self._see(key_view[i])
-            if state_view[i] & PENDING:
-                entry.state = state_view[i]
+            if state_view[i] & SAVED_PENDING:
+                entry.kind = REJECTED if state_view[i] == SAVED_REJECTED else PENDING
+                entry.start = state_view[i] & ~<uint32_t>SAVED_PENDING
                 continue
-            entry.state = self._add_row() + 1
+            entry.kind = ROW
             for j in range(state_view[i]):
-                weight = self._find_weight(entry.state - 1, label_view[n])
+                weight = self._find_weight(entry, label_view[n])
                 weight.value = value_view[n]
                 weight.squares = square_view[n]
                 n += 1
@@ -270,13 +273,10 @@ cdef class Learner:
             DYNSEL_PREFETCH(&self.entries[self.keys[t] & mask])
         for t in range(n_templates):
             self.active[t] = self._find_row(self.keys[t])
-            if self.active[t] != NO_ROW:
-                DYNSEL_PREFETCH(&self.rows[self.active[t]])
+            if self.active[t] != NULL:
+                DYNSEL_PREFETCH(self.weights.data() + self.active[t].start)
         for t in range(n_templates):
-            if self.active[t] != NO_ROW:
-                DYNSEL_PREFETCH(self.weights.data() + self.rows[self.active[t]].start)
-        for t in range(n_templates):
-            if self.active[t] != NO_ROW:
+            if self.active[t] != NULL:
                 self._add_scores(self.active[t])
         for label in range(self.n_labels):
             if costs[label] != INVALID and (
@@ -312,7 +312,7 @@ cdef class Learner:
         for stage in range(program.n_stages):
             n_stages += 1
             for t in range(first, program.stage_ends[stage]):
-                if self.active[t] != NO_ROW:
+                if self.active[t] != NULL:
                     self._add_scores(self.active[t])
             first = program.stage_ends[stage]
             self._find_best(costs, &good, &bad)
@@ -354,7 +354,7 @@ cdef class Learner:
                 continue
             first = program.stage_ends[stage - 1] if stage else 0
             for t in range(first, program.stage_ends[stage]):
-                if self.active[t] == NO_ROW:
+                if self.active[t] == NULL:
                     continue
                 for label in self.touched:
                     g = self.gradient[label]
@@ -375,6 +375,8 @@ cdef class Learner:
         cdef const ProgramC* program = &self.program.c
         cdef int t
         fill(self.scores.begin(), self.scores.end(), <float>0)
+        # Entries stay where they are, as long as a step lasts.
+        self._make_room(program.n_templates)
         # Keys first, then rows, then weights: what one pass needs is on its way from
         # memory while the one before works.
         mask = self.entries.size() - 1
@@ -382,16 +384,13 @@ cdef class Learner:
             self.keys[t] = get_key(&program.templates[t], context)
             DYNSEL_PREFETCH(&self.entries[self.keys[t] & mask])
         for t in range(program.n_templates):
-            self.active[t] = NO_ROW
+            self.active[t] = NULL
             if is_hidden(&program.templates[t], context):
                 continue
             if drop == 0 or self.random() >= drop:
                 self.active[t] = self._claim_row(self.keys[t])
-                if self.active[t] != NO_ROW:
-                    DYNSEL_PREFETCH(&self.rows[self.active[t]])
-        for t in range(program.n_templates):
-            if self.active[t] != NO_ROW:
-                DYNSEL_PREFETCH(self.weights.data() + self.rows[self.active[t]].start)
+                if self.active[t] != NULL:
+                    DYNSEL_PREFETCH(self.weights.data() + self.active[t].start)
 
     cdef void _find_best(self, const uint8_t* costs, int* good, int* bad) noexcept nogil:
         """The best of the correct labels and the best of the wrong ones, or -1."""
@@ -421,7 +420,7 @@ cdef class Learner:
         result.best_correct = -1
         for stage in range(program.n_stages):
             for t in range(first, program.stage_ends[stage]):
-                if self.active[t] != NO_ROW:
+                if self.active[t] != NULL:
                     self._add_scores(self.active[t])
             first = program.stage_ends[stage]
             for turn in range(MAX_TURNS):
@@ -448,27 +447,21 @@ cdef class Learner:
         cdef float part
         cdef int t
         for t in range(n_templates):
-            if self.active[t] != NO_ROW:
-                total += 2 * self._rate(self.active[t])
+            if self.active[t] != NULL:
+                total += 2 * get_rate(self.active[t])
         for t in range(n_templates):
-            if self.active[t] != NO_ROW:
-                part = missing * self._rate(self.active[t]) / total
+            if self.active[t] != NULL:
+                part = missing * get_rate(self.active[t]) / total
                 self._change(self.active[t], good, part)
                 self._change(self.active[t], bad, -part)
 
-    cdef void _change(self, int row, int label, float change) noexcept nogil:
+    cdef void _change(self, EntryC* entry, int label, float change) noexcept nogil:
         """Change a weight. None becomes the largest of all: compiling would round the
         others."""
-        weight = self._find_weight(row, label)
+        weight = self._find_weight(entry, label)
         change = max(-self.largest, min(self.largest, weight.value + change)) - weight.value
         weight.value += change
         self.scores[label] += change
-
-    cdef float _rate(self, int row) noexcept nogil:
-        """How readily the weights of a feature change. One that has to do with many
-        labels is frequent."""
-        cdef float n = <float>self.rows[row].n
-        return 1 / (1 + n * n)
 
     cdef float _value(self, const WeightC* weight) noexcept nogil:
         """A weight as prediction uses it. Regularised dual averaging keeps the summed
@@ -486,93 +479,89 @@ cdef class Learner:
         )
         return -pull if weight.value > 0 else pull
 
-    cdef void _add_scores(self, int row) noexcept nogil:
-        cdef const WeightC* weight = self.weights.data() + self.rows[row].start
-        for i in range(self.rows[row].n):
+    cdef void _add_scores(self, const EntryC* entry) noexcept nogil:
+        cdef const WeightC* weight = self.weights.data() + entry.start
+        for i in range(entry.n):
             self.scores[weight[i].label] += self._value(&weight[i])
 
-    cdef size_t _find_entry(self, feat_t key) noexcept nogil:
+    cdef size_t _find_place(self, feat_t key) noexcept nogil:
         """The place of a key: its entry, or the empty one where it belongs."""
         mask = self.entries.size() - 1
         place = key & mask
-        while self.entries[place].state and self.entries[place].key != key:
+        while self.entries[place].kind != EMPTY and self.entries[place].key != key:
             place = (place + 1) & mask
         return place
 
     cdef EntryC* _see(self, feat_t key) noexcept nogil:
         """The entry of a feature, after counting one occurrence if it has no row."""
-        entry = &self.entries[self._find_entry(key)]
-        if not entry.state:
+        self._make_room(1)
+        entry = &self.entries[self._find_place(key)]
+        if entry.kind == EMPTY:
             entry.key = key
-            entry.state = PENDING
+            entry.kind = PENDING
             self.n_entries += 1
-            if self.n_entries * 2 > self.entries.size():
-                self._grow_entries()
-                entry = &self.entries[self._find_entry(key)]
-        if entry.state & PENDING and entry.state < REJECTED - 1:
-            entry.state += 1
+        if entry.kind == PENDING:
+            entry.start += entry.start < MAX_SEEN
         return entry
 
-    cdef int _find_row(self, feat_t key) noexcept nogil:
-        """The row of a feature, or NO_ROW."""
-        state = self.entries[self._find_entry(key)].state
-        return <int>state - 1 if state and not state & PENDING else NO_ROW
+    cdef EntryC* _find_row(self, feat_t key) noexcept nogil:
+        """The entry of a feature that has a row, or NULL."""
+        entry = &self.entries[self._find_place(key)]
+        return entry if entry.kind == ROW else NULL
 
-    cdef int _claim_row(self, feat_t key) noexcept nogil:
-        """The row of a feature, made when it was seen often enough, or NO_ROW."""
+    cdef EntryC* _claim_row(self, feat_t key) noexcept nogil:
+        """The entry of a feature, which gets a row when it was seen often enough, or
+        NULL."""
         entry = self._see(key)
-        if entry.state & PENDING:
-            if entry.state == REJECTED or <int>(entry.state & ~PENDING) < self.cutoff:
-                return NO_ROW
-            entry.state = self._add_row() + 1
-        return <int>entry.state - 1
+        if entry.kind == PENDING and entry.start >= <uint32_t>self.cutoff:
+            entry.kind = ROW
+        return entry if entry.kind == ROW else NULL
 
-    cdef void _grow_entries(self) noexcept nogil:
-        cdef vector[EntryC] old
-        old.swap(self.entries)
-        self.entries.resize(2 * old.size())
-        for i in range(old.size()):
-            if old[i].state:
-                self.entries[self._find_entry(old[i].key)] = old[i]
+    cdef void _make_room(self, size_t n) noexcept nogil:
+        """Make sure that so many new entries do not move the others."""
+        cdef vector[EntryC, LargePages[EntryC]] old
+        while 3 * (self.n_entries + n) > 2 * self.entries.size():
+            old.swap(self.entries)
+            self.entries.resize(2 * old.size())
+            for i in range(old.size()):
+                if old[i].kind != EMPTY:
+                    self.entries[self._find_place(old[i].key)] = old[i]
+            old.clear()
 
-    cdef int _add_row(self) noexcept nogil:
-        cdef RowC row
-        row.start = 0
-        row.n = 0
-        row.capacity = 0
-        self.rows.push_back(row)
-        return <int>self.rows.size() - 1
-
-    cdef WeightC* _find_weight(self, int row_id, int label) noexcept nogil:
+    cdef WeightC* _find_weight(self, EntryC* entry, int label) noexcept nogil:
         """The weight of a label in a row, made if it is not there."""
-        row = &self.rows[row_id]
-        cdef WeightC* weight = self.weights.data() + row.start
-        cdef int size_class, capacity
+        cdef WeightC* weight = self.weights.data() + entry.start
+        cdef int size_class
         cdef uint32_t start
-        for i in range(row.n):
+        for i in range(entry.n):
             if weight[i].label == <uint32_t>label:
                 return &weight[i]
-        if row.n == row.capacity:
-            # Move to a block of twice the size; the old one is kept for reuse.
+        if entry.n & (entry.n - 1) == 0:
+            # Full: move to a block of twice the size; the old one is kept for reuse.
             size_class = 0
-            while (1 << size_class) <= row.capacity:
+            while (1 << size_class) <= entry.n:
                 size_class += 1
-            capacity = 1 << size_class
             if self.free_blocks[size_class].empty():
                 start = <uint32_t>self.weights.size()
-                self.weights.resize(self.weights.size() + capacity)
+                self.weights.resize(self.weights.size() + (1 << size_class))
             else:
                 start = self.free_blocks[size_class].back()
                 self.free_blocks[size_class].pop_back()
-            for i in range(row.n):
-                self.weights[start + i] = self.weights[row.start + i]
-            if row.capacity:
-                self.free_blocks[size_class - 1].push_back(row.start)
-            row.start = start
-            row.capacity = <uint16_t>capacity
-        weight = self.weights.data() + row.start + row.n
+            for i in range(entry.n):
+                self.weights[start + i] = self.weights[entry.start + i]
+            if entry.n:
+                self.free_blocks[size_class - 1].push_back(entry.start)
+            entry.start = start
+        weight = self.weights.data() + entry.start + entry.n
         weight.value = 0
         weight.squares = 0
         weight.label = label
-        row.n += 1
+        entry.n += 1
         return weight
+
+
+cdef inline float get_rate(const EntryC* entry) noexcept nogil:
+    """How readily the weights of a feature change. One that has to do with many labels
+    is frequent."""
+    cdef float n = <float>entry.n
+    return 1 / (1 + n * n)
