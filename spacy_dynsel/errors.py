@@ -256,9 +256,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "that has."
     )
     DS136 = (
-        "{n} units are too few: even without a single disagreement, a loss of at most "
-        "{max_loss} points could not be promised with a confidence of {confidence}. Give "
-        "a corpus with at least {needed}, or ask for less."
+        "{n} units are too few to test margins on: even without a single disagreement, a "
+        "loss of at most {max_loss:g} points could not be promised with a confidence of "
+        "{confidence:g}. {needed} are needed, and as many again to choose margins by "
+        "stage, which --one-margin does without. Give a larger corpus, or ask for less."
     )
     DS137 = (
         "No pipeline can be loaded from '{path}' ({reason}). Give the directory of a "
@@ -326,8 +327,9 @@ class Errors(metaclass=ErrorsWithCodes):
     DS151 = "The tag column '{value}' is not known here: give {known}."
     DS152 = "'{path}' has no sentences that could be converted."
     DS153 = (
-        "spaCy has no language '{lang}', or lacks a package for it. Give the code of "
-        "another by --lang, or by --nlp.lang where there is a config; 'xx' is for any."
+        "spaCy has no language '{lang}', or lacks a package for it ({reason}). Give the "
+        "code of another by --lang, or by --nlp.lang where there is a config; 'xx' is "
+        "for any."
     )
     DS154 = "'{path}' is not a DocBin, or damaged. Write it anew, or give --format."
     DS155 = "Give either --documents or --paragraphs."

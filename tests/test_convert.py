@@ -481,6 +481,14 @@ def test_bad_input(tmp_path, name, data, settings, code):
     assert not (tmp_path / "out").exists()
 
 
+def test_needs_no_tokenizer(tmp_path, monkeypatch):
+    """Some languages have one only where further packages are installed."""
+    monkeypatch.setitem(sys.modules, "sudachipy", None)
+    with pytest.raises(ImportError):
+        spacy.blank("ja")
+    assert load(convert(write(tmp_path, GOOD), tmp_path, lang="ja"))
+
+
 def run(*arguments):
     command = [sys.executable, "-m", "spacy", "dynsel", "convert", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -9,6 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import registry
+from spacy.vocab import Vocab, create_vocab
 from thinc.api import Config
 from wasabi import msg
 
@@ -26,7 +27,16 @@ def make_language(lang: str) -> Language:
     try:
         return util.get_lang_class(lang)()
     except ImportError as error:
-        raise ValueError(Errors.DS153.format(lang=lang)) from error
+        raise ValueError(Errors.DS153.format(lang=lang, reason=error)) from error
+
+
+def make_vocab(lang: str) -> Vocab:
+    """The vocabulary of an empty pipeline, also where the packages are missing that the
+    tokenizer of a language needs."""
+    try:
+        return create_vocab(lang, util.get_lang_class(lang).Defaults)
+    except ImportError as error:
+        raise ValueError(Errors.DS153.format(lang=lang, reason=error)) from error
 
 
 def find_name(config: Config, name: str | None) -> str:

@@ -13,7 +13,7 @@ from wasabi import msg
 from ..conll import Columns, Level, make_docs, read_columns, read_conllu
 from ..errors import Errors
 from ..model_file import write_file
-from ._data import make_language
+from ._data import make_vocab
 from .group import dynsel_cli
 
 # How many of the sentences that were left out to name.
@@ -116,7 +116,7 @@ def convert(
     skip_bad (bool): Whether to leave out sentences with malformed lines.
     RETURNS (Path): The DocBin.
     """
-    vocab = make_language(lang).vocab
+    vocab = make_vocab(lang)
     skipped: list[str] | None = [] if skip_bad else None
     format = format or SUFFIXES.get(input_path.suffix.lower())
     if format is None:
