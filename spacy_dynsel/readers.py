@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+from spacy.errors import Errors
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
@@ -44,6 +46,11 @@ def make_tagged_corpus(path: Path | str | None) -> Reader:
 
 class GoldWordsCorpus(Corpus):
     """See make_gold_words_corpus."""
+
+    def __init__(self, path: Path | str | None, **settings: Any) -> None:
+        if path is None:
+            raise ValueError(Errors.E913)
+        super().__init__(path, **settings)
 
     def _make_example(
         self, nlp: Language, reference: Doc, gold_preproc: bool

@@ -15,6 +15,12 @@ TAGGER = str(CONFIGS / "tagger.cfg")
         ("order {cfg} out.txt --method best --paths.train train.spacy", "DS133"),
         ("order {cfg} out.txt --paths.train none.spacy", "none.spacy"),
         ("order {cfg} out.txt --paths.train train.spacy --nlp.lang zz", "DS153"),
+        ("order {cfg} out.txt", "E913"),
+        ("order {cfg} out.txt --paths.train train.spacy --share 0", "DS022"),
+        ("order {cfg} out.txt --paths.train train.spacy --share 0.9", "DS022"),
+        ("order {cfg} out.txt --ordering.wrapper.fast perhaps", "fast"),
+        ("order {cfg} out.txt --ordering.wraper.fast true", "wraper"),
+        ("order {cfg} out.txt --fast", "No such option '--fast'"),
         ("checkpoints {cfg} out.txt --paths.train train.spacy --nlp.lang zz", "DS153"),
         ("jackknife {cfg} train.spacy out.spacy --name other", "DS125"),
         ("convert train.spacy out.spacy --lang zz", "DS153"),
@@ -35,3 +41,27 @@ def test_message(command, message, tmp_path, monkeypatch):
     assert isinstance(result.exception, SystemExit)
     assert message in result.output
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("order {cfg} folder --paths.train train.spacy", "output_path"),
+        ("order {cfg} out.txt --paths.train train.spacy --limit -1", "--limit"),
+        ("checkpoints {cfg} folder --paths.train train.spacy", "output_path"),
+        ("checkpoints {cfg} out.txt --most 0", "--most"),
+        ("checkpoints {cfg} out.txt --overhead -1", "--overhead"),
+        ("jackknife {cfg} train.spacy folder", "output_path"),
+        ("experiment train.spacy --tagging train.spacy train.spacy", "output_path"),
+        ("experiment out --limit -1", "--limit"),
+        ("visualize pipeline text --output folder", "--output"),
+    ],
+)
+def test_usage(command, option, tmp_path, monkeypatch):
+    """What can be seen from the arguments alone is said before any work is done."""
+    monkeypatch.chdir(tmp_path)
+    write_corpus(tmp_path / "train.spacy", n=10)
+    (tmp_path / "folder").mkdir()
+    result = CliRunner().invoke(dynsel_cli, command.format(cfg=TAGGER).split())
+    assert result.exit_code == 2
+    assert option in result.output

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordering_data import NOISE, RIGHT_ORDER, make_known
+from spacy_dynsel.ordering import decisions as decisions_module
+from spacy_dynsel.ordering import methods as methods_module
 from spacy_dynsel.ordering._fit import correlation, find_leads, fit
 from spacy_dynsel.ordering.decisions import make_decisions
 from spacy_dynsel.ordering.journal import Journal
@@ -208,6 +210,73 @@ class TestJournal:
                 assert seconds == pytest.approx(left, abs=1.0)
 
 
+def make_many(n_templates, n=1000):
+    """Templates of which each tells a bit less than the one before it."""
+    rng = np.random.default_rng(0)
+
+    def make_split():
+        labels = rng.integers(0, 4, n)
+        shares = 0.8 ** np.arange(n_templates)
+        known = rng.random((n, n_templates)) < shares
+        keys = np.where(known, labels[:, None], rng.integers(0, 4, known.shape)) + 1
+        costs = np.ones((n, 4), dtype="uint8")
+        costs[np.arange(n), labels] = 0
+        return keys.astype("uint32"), costs
+
+    names = [str(i) for i in range(n_templates)]
+    settings = LearnerSettings(margin=1.0)
+    return make_decisions(names, make_split(), make_split(), settings)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_time_left_is_about_right(name, monkeypatch):
+    """From a tenth of the way on, the plan of a method is right by a factor of two. The
+    clock counts how often a feature of a template is looked at, in thousands."""
+    now = 0.0
+
+    def count(module, function, n_looks):
+        original = getattr(module, function)
+
+        def counted(ids, *args, **options):
+            nonlocal now
+            now += n_looks(len(ids), args, options) / 1000
+            return original(ids, *args, **options)
+
+        monkeypatch.setattr(module, function, counted)
+
+    def all_epochs(n, args, options):
+        # A feature that is learned from is looked at twice.
+        return 2 * n * len(args[1]) * options["epochs"]
+
+    count(decisions_module, "fit", all_epochs)
+    count(methods_module, "fit_groups", all_epochs)
+    for function in ("count_right", "add_scores", "correlation"):
+        count(methods_module, function, lambda n, *_: n)
+    # Exponentials take longer than looking.
+    count(methods_module, "log_loss_with", lambda n, *_: 4 * n)
+
+    class Watched(Journal):
+        def plan(self, costs):
+            self.done, self.total, self.seen = 0.0, sum(costs.values()), []
+            super().plan(costs)
+
+        def do(self, step, work):
+            result = super().do(step, work)
+            self.done += self._costs[step]
+            self.seen.append((self.done / self.total, now))
+            return result
+
+    journal = Watched(None, "test")
+    METHODS[name](make_many(30), 30, journal)
+    assert journal.done == pytest.approx(journal.total)
+    looked_at = [
+        (share, then) for share, then in journal.seen if 0.1 < then / now < 0.95
+    ]
+    assert len(looked_at) > 3
+    for share, then in looked_at:
+        assert 0.5 < (then / share - then) / (now - then) < 2
+
+
 @pytest.mark.parametrize("name", ["wrapper", "lasso"])
 def test_killed_at_random_moments(name, tmp_path):
     """The result of a run that is killed again and again is that of one that is not."""
@@ -239,8 +308,13 @@ def test_bad_settings():
     for make in (make_wrapper, make_contribution, make_gomp, make_lasso):
         with pytest.raises(ValueError, match="DS022"):
             make(epochs=0)
+        with pytest.raises(ValueError, match="DS022"):
+            make(n_threads=-1)
     with pytest.raises(ValueError, match="DS022"):
         make_contribution(dropout=1.0)
+    for bad in ({"ratio": 0.0}, {"weights": {"most": 0.0}}):
+        with pytest.raises(ValueError, match="DS022"):
+            make_lasso(**bad)
     for method in (
         make_gomp(alpha={"nobody": 1.0}),
         make_lasso(weights={"nobody": 1.0}),

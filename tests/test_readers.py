@@ -1,5 +1,6 @@
 """Readers of training data."""
 
+import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
@@ -23,3 +24,8 @@ def test_words_are_those_of_the_annotation(tmp_path):
         assert not example.predicted.has_annotation("TAG")
         assert example.get_aligned("TAG", as_string=True) == [t.tag_ for t in doc]
     assert len(list(make_gold_words_corpus(path, limit=1)(nlp))) == 1
+
+
+def test_no_path():
+    with pytest.raises(ValueError, match="E913"):
+        make_gold_words_corpus(None)

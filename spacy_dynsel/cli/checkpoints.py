@@ -23,11 +23,13 @@ TOLERANCE = 1.02
 def checkpoints_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config with the templates", exists=True),
-    output_path: Path = Arg(..., help="Template file to write"),
+    output_path: Path = Arg(..., help="Template file to write", dir_okay=False),
     stages: int | None = Opt(None, "--stages", "-s", help="The number of stages"),
-    most: int = Opt(6, "--most", help="Up to how many stages to try"),
-    max_loss: float = Opt(0.1, "--max-loss", help="Points of held-out accuracy"),
-    overhead: float = Opt(1.0, "--overhead", help="Cost of a checkpoint in templates"),
+    most: int = Opt(6, "--most", min=1, help="Up to how many stages to try"),
+    max_loss: float = Opt(0.1, "--max-loss", min=0, help="Points of accuracy"),
+    overhead: float = Opt(
+        1.0, "--overhead", min=0, help="Cost of a checkpoint in templates"
+    ),
     name: str | None = NAME,
     part: str | None = PART,
     held_out: Path | None = HELD_OUT,
@@ -82,8 +84,9 @@ def choose_checkpoints(
         limit=limit,
     )
     prefixes = learn_prefixes(decisions)
-    most = min(most, len(decisions.templates) - max(0, decisions.n_first - 1))
     fewest = 2 if decisions.n_first else 1
+    most = min(most, len(decisions.templates) - max(0, decisions.n_first - 1))
+    most = max(most, fewest)
     numbers = range(fewest, most + 1) if n_stages is None else [n_stages]
     proposals = [
         propose(prefixes, number, max_loss=max_loss / 100, overhead=overhead)

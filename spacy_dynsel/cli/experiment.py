@@ -32,14 +32,14 @@ from .group import dynsel_cli
 
 @dynsel_cli.command("experiment")
 def experiment_cli(
-    output_path: Path = Arg(..., help="Folder for the report"),
+    output_path: Path = Arg(..., help="Folder for the report", file_okay=False),
     tagging: tuple[str, str] = Opt(("", ""), "--tagging", help="Train and test"),
     parsing: tuple[str, str] = Opt(("", ""), "--parsing", help="Train and test"),
     entities: tuple[str, str] = Opt(("", ""), "--entities", help="Train and test"),
     order: Path | None = Opt(None, "--order", help="Template file for tagging"),
     lang: str = Opt("en", "--lang", help="The language"),
     epochs: int = Opt(6, "--epochs", "-e", min=1, help="How often data are seen"),
-    limit: int = Opt(0, "--limit", "-l", help="How many docs of each file, 0 for all"),
+    limit: int = Opt(0, "--limit", "-l", min=0, help="Docs of each file, 0 for all"),
     orders: bool = Opt(True, "--orders/--no-orders", help="Whether to make table 4"),
     fast: bool = Opt(False, "--fast", help="Use the fast form of the wrapper"),
     seed: int = Opt(0, "--seed", "-s", help="Seed of the order of the data"),

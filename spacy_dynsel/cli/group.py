@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 import typer
+from click import NoSuchOption
+from confection import ConfigValidationError
 from spacy.cli._util import app
 from typer.core import TyperGroup
 from wasabi import msg
@@ -16,6 +18,8 @@ class PlainErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except (ConfigValidationError, NoSuchOption) as error:
+            msg.fail(str(error).strip(), exits=1)
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError) and not re.match(r"\[\w+\]", str(error)):
                 raise

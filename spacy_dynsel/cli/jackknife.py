@@ -28,7 +28,9 @@ BATCH = 64
 def jackknife_cli(
     config_path: Path = Arg(..., help="Config with a tagger", exists=True),
     input_path: Path = Arg(..., help="DocBin with gold tags", exists=True),
-    output_path: Path = Arg(..., help="DocBin to write, with predicted tags"),
+    output_path: Path = Arg(
+        ..., help="DocBin to write, with predicted tags", dir_okay=False
+    ),
     name: str = Opt("dynsel_tagger", "--name", "-n", help="The tagger in the config"),
     folds: int = Opt(5, "--folds", "-k", min=2, max=100, help="Number of taggers"),
     epochs: int = Opt(8, "--epochs", "-e", min=1, help="How often each sees its data"),

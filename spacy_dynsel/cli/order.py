@@ -45,7 +45,7 @@ GUIDE_EPOCHS = 2
 def order_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config of the training", exists=True),
-    output_path: Path = Arg(..., help="Template file to write"),
+    output_path: Path = Arg(..., help="Template file to write", dir_okay=False),
     method: str = Opt("wrapper", "--method", "-m", help=f"One of {', '.join(METHODS)}"),
     templates: int | None = Opt(None, "--templates", "-t", help="How many to order"),
     each: bool = Opt(True, "--each/--one-stage", help="Checkpoint after each template"),
@@ -112,7 +112,10 @@ def order(
     """
     # The block of a method need not be there for its settings to be given.
     overrides = dict(overrides or {})
-    own = {key: overrides.pop(key) for key in list(overrides) if "ordering." in key}
+    prefixes = tuple(f"ordering.{one}." for one in METHODS)
+    own = {
+        key: overrides.pop(key) for key in list(overrides) if key.startswith(prefixes)
+    }
     config = util.load_config(config_path, overrides=overrides, interpolate=False)
     block = dict(config.pop("ordering", {}).get(method, {}))
     for key, value in own.items():

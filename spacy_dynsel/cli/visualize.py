@@ -40,7 +40,9 @@ class Card(NamedTuple):
 def visualize_cli(
     pipeline: str = Arg(..., help="Name or path of the pipeline"),
     text: str = Arg(..., help="Text to look at"),
-    output_path: Path = Opt(Path("dynsel.html"), "--output", "-o", help="The page"),
+    output_path: Path = Opt(
+        Path("dynsel.html"), "--output", "-o", help="The page", dir_okay=False
+    ),
 ) -> None:
     """
     Write a page that shows, for each word of a text, how many templates it took, what

@@ -147,7 +147,13 @@ def split_examples(
     examples: Sequence[Example], share: float
 ) -> tuple[list[Example], list[Example]]:
     """Hold out a share of some examples: always the same ones, by their texts."""
-    n_folds = max(2, round(1 / share))
+    if not 0 < share <= 0.5:
+        raise ValueError(
+            Errors.DS022.format(
+                name="share", value=share, range="larger than 0 and at most 0.5"
+            )
+        )
+    n_folds = round(1 / share)
     folds = [get_fold(example.reference, n_folds) for example in examples]
     return (
         [example for example, fold in zip(examples, folds, strict=True) if fold],

@@ -68,16 +68,19 @@ def make_wrapper(
     n_threads (int): How many candidates to train at the same time; 0 means one for
         each core. The result does not depend on it.
     """
-    check_positive(epochs=epochs)
+    check_positive(epochs=epochs, n_threads=n_threads or 1)
 
     def order(decisions: Decisions, n_places: int, journal: Journal) -> list[Placed]:
         n_templates = len(decisions.templates)
         threads = n_threads or os.cpu_count() or 1
+
+        def count_tries(place: int) -> int:
+            remaining = n_templates - place
+            # What the first templates gain says little about the next ones.
+            return min(3, remaining) if fast and place > 2 else remaining
+
         journal.plan(
-            {
-                f"place {k}": (k + 1.5) * (n_templates - k if not fast or not k else 4)
-                for k in range(n_places)
-            }
+            {f"place {k}": (k + 1.5) * count_tries(k) for k in range(n_places)}
         )
         costs = np.ones(n_templates)
         if by_cost:
@@ -164,7 +167,7 @@ def make_contribution(
     seed (int): Which ones are.
     n_threads (int): See spacy_dynsel.order_wrapper.v1.
     """
-    check_positive(epochs=epochs)
+    check_positive(epochs=epochs, n_threads=n_threads or 1)
     check_share(dropout=dropout)
 
     def order(decisions: Decisions, n_places: int, journal: Journal) -> list[Placed]:
@@ -244,7 +247,7 @@ def make_gomp(
     regularized (bool): False means no penalty (equation 3).
     n_threads (int): See spacy_dynsel.order_wrapper.v1.
     """
-    check_positive(epochs=epochs)
+    check_positive(epochs=epochs, n_threads=n_threads or 1)
 
     def order(decisions: Decisions, n_places: int, journal: Journal) -> list[Placed]:
         n_templates = len(decisions.templates)
@@ -324,8 +327,11 @@ def make_lasso(
     epochs (int): How often the training data are seen for each penalty.
     n_threads (int): See spacy_dynsel.order_wrapper.v1.
     """
-    check_positive(epochs=epochs, n_strengths=n_strengths, gamma=gamma)
+    check_positive(epochs=epochs, n_threads=n_threads or 1)
+    check_positive(n_strengths=n_strengths, gamma=gamma, ratio=ratio)
     check_share(ratio=ratio)
+    if isinstance(weights, dict):
+        check_positive(**weights)
 
     def order(decisions: Decisions, n_places: int, journal: Journal) -> list[Placed]:
         n_templates = len(decisions.templates)
