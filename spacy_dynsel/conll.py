@@ -361,10 +361,9 @@ def _parse_columns(
 
 
 def _get(line: Line, fields: list[str], column: int) -> str:
-    try:
-        return fields[column - 1 if column > 0 else column]
-    except IndexError:
-        raise line.error(Errors.DS148, n=len(fields), column=column) from None
+    if not 1 <= abs(column) <= len(fields):
+        raise line.error(Errors.DS148, n=len(fields), column=column)
+    return fields[column - 1 if column > 0 else column]
 
 
 def to_iob2(tags: Iterable[str]) -> list[str]:

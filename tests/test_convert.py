@@ -212,6 +212,7 @@ def test_columns_in_any_layout(tmp_path):
         ("a O\nb\n", Columns(), 2, "DS149"),
         ("a O\nb\n", Columns(entity=2), 2, "DS148"),
         ("a O\nb O\n", Columns(tag=3), 1, "DS148"),
+        ("a O\nb O\n", Columns(word=0), 1, "DS148"),
         ("a\tO\n\tO\n", Columns(), 2, "DS143"),
         ("a O\n\nb B-\n", Columns(), 3, "DS149"),
         ("a O\n\nb PER\n", Columns(), 3, "DS149"),

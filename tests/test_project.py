@@ -1,5 +1,6 @@
 """The steps of the project fit together."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -77,3 +78,23 @@ def test_corpora_from_elsewhere(tmp_path):
         found = re.findall(r"'/my data/(\w+)'", " ".join(commands[name]["script"]))
         assert found
         assert set(found) <= destinations
+
+
+@pytest.mark.parametrize("asset", PROJECT["assets"], ids=lambda asset: asset["dest"])
+def test_assets_do_not_change(asset):
+    """Each is of one commit, and a file of the split that it is called after."""
+    path = Path(asset["dest"])
+    commit, name = asset["url"].rsplit("/", 2)[1:]
+    assert re.fullmatch("[0-9a-f]{40}", commit)
+    assert name.endswith(f"-ud-{path.name}")
+    language = path.parent.name.partition("_")[2]
+    assert name.startswith(f"{language}-")
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("asset", PROJECT["assets"], ids=lambda asset: asset["dest"])
+def test_assets_are_what_figures_come_from(asset, corpora):
+    path = corpora / Path(asset["dest"]).relative_to("assets")
+    if "checksum" not in asset or not path.exists():
+        pytest.skip("there is nothing to compare")
+    assert hashlib.md5(path.read_bytes()).hexdigest() == asset["checksum"]

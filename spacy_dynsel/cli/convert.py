@@ -76,7 +76,7 @@ def convert_cli(
     columns = Columns(
         word=word_column,
         entity=entity_column or None,
-        separator=SEPARATORS.get(separator, separator),
+        separator=SEPARATORS.get(separator, separator) or None,
         document_mark=document_mark,
         empty_word=empty_word,
     )
