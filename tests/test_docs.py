@@ -1,9 +1,20 @@
-"""Every Python block of the README and the guide runs, and every link leads somewhere."""
+"""Every Python block of the README and the guide runs, commands are what they are said to
+be, and every link leads somewhere."""
 
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import spacy
+import srsly
+from typer.main import get_command
+
+from spacy_dynsel.cli import dynsel_cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,3 +35,53 @@ def test_blocks_run(page, tmp_path, monkeypatch):
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf8")):
         assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_have_these_options(page):
+    text = page.read_text("utf8").replace("\\\n", " ")
+    commands = get_command(dynsel_cli).commands
+    for line in re.findall(r"spacy dynsel ([a-z][^`\n]*)", text):
+        name, *arguments = shlex.split(line)
+        command = commands[name]
+        context = command.context_class(command, **command.context_settings)
+        _, rest, _ = command.make_parser(context).parse_args(arguments)
+        # What is not an option of the command is a setting in a config.
+        assert all("." in one for one in rest if one.startswith("--")), line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_commands_name_is_there(page):
+    text = page.read_text("utf8")
+    project = srsly.read_yaml(ROOT / "project.yml")
+    known = {command["name"] for command in project["commands"]}
+    for name in re.findall(r"spacy project run\s+([a-z-]+)", text):
+        assert name in known | set(project["workflows"])
+    assert set(re.findall(r"--vars\.(\w+)", text)) <= set(project["vars"])
+    for path in re.findall(r"(?:configs|benchmarks|examples)/\w+\.(?:cfg|py)", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_from_a_corpus_to_a_tagger(tmp_path):
+    """The commands of the guide, as they stand there, on the embedded corpus."""
+    text = (ROOT / "docs" / "guide.md").read_text("utf8")
+    [block] = re.findall(
+        r"```bash\n(python -m spacy dynsel convert assets.*?)```", text, flags=re.DOTALL
+    )
+    for folder in ("assets", "configs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    for line in block.splitlines():
+        command = [sys.executable, *shlex.split(line)[1:]]
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "page.html").exists()
+    nlp = spacy.load(tmp_path / "out" / "model-best")
+    assert [token.tag_ for token in nlp("She hits the ball.")][-2:] == ["NN", "."]
+    assert "promise" in nlp.meta["dynsel"]["dynsel_tagger"]
