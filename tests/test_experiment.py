@@ -107,6 +107,21 @@ def test_interrupted_run_goes_on(corpora, tmp_path, monkeypatch):
         experiment(output, {})
 
 
+def test_restart_forgets_an_interrupted_order(corpora, tmp_path, monkeypatch):
+    def fail(decisions):
+        raise KeyboardInterrupt
+
+    output = tmp_path / "report"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "measure_times", fail)
+        with pytest.raises(KeyboardInterrupt):
+            run(corpora, output)
+    with pytest.raises(ValueError, match="DS130"):
+        run(corpora, output, seed=1)
+    run(corpora, output, seed=1, restart=True)
+    assert not list(output.rglob("*.journal"))
+
+
 def test_corpus_without_annotation(tmp_path):
     path = tmp_path / "bare.spacy"
     DocBin(docs=[Doc(Vocab(), words=["a"])]).to_disk(path)

@@ -14,7 +14,10 @@ from spacy.tokens import Doc, DocBin
 from conftest import SENTENCES
 from spacy_dynsel.cli.calibrate import calibrate
 from spacy_dynsel.cli.convert import convert
+from spacy_dynsel.cli.order import order
 from spacy_dynsel.model_file import write_file
+from test_order_cli import overrides as of_order
+from test_order_cli import write_corpus
 
 CONFIG = Path(__file__).parent.parent / "configs" / "tagger.cfg"
 TEXTS = ["I like green eggs", "She hits her ball hard ."]
@@ -128,6 +131,22 @@ def test_calibrate(nlp, tagger, overrides, tmp_path):
     data = tmp_path / "data.spacy"
     run_and_kill(lambda: calibrate(tmp_path / "nlp", data, max_loss=20), os, "fsync")
     assert [path.read_bytes() for path in files] == before
+
+
+@pytest.mark.parametrize("method", ["wrapper", "lasso", "gomp", "contribution"])
+def test_order(method, tmp_path):
+    """Killed while it writes down its second step, it goes on to the same result."""
+    corpus = write_corpus(tmp_path / "train.spacy")
+
+    def run(name):
+        order(CONFIG, tmp_path / name, method=method, overrides=of_order(corpus))
+        return (tmp_path / name).read_bytes()
+
+    run_and_kill(lambda: run("killed.txt"), os, "fsync", 2)
+    assert not (tmp_path / "killed.txt").exists()
+    assert (tmp_path / "killed.txt.journal").exists()
+    assert run("killed.txt") == run("whole.txt")
+    assert not list(tmp_path.glob("*.journal"))
 
 
 def test_names_that_lead_elsewhere(nlp, tagger, overrides, tmp_path):

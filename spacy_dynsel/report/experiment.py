@@ -122,7 +122,7 @@ class Experiment:
     train (list[Doc]), test (list[Doc]): The data. Tags of the docs are shown to
         parsers and entity recognizers.
     templates (list[str]): The templates, in order.
-    folder (Path): Where models are kept until all is done.
+    folder (Path): Where models, and journals of orders, are kept until all is done.
     epochs (int): How often each model sees the data.
     seed (int): For the order of the data.
     """
@@ -405,13 +405,8 @@ def compare_orders(
     for name, method in ordering_methods(fast=fast).items():
 
         def compare(name: str = name, method: OrderingMethod = method) -> Any:
-            # A journal beside, for the steps of the method itself.
-            inner = (
-                None
-                if journal.path is None
-                else journal.path.parent / f"{name}.journal"
-            )
-            own = Journal(inner, journal.digest)
+            # A journal for the steps of the method itself.
+            own = Journal(experiment.folder / f"{name}.journal", journal.digest)
             placed = method(get(False), sizes[-1], own)
             order = [one.template for one in placed]
             test = get(True)
