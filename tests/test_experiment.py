@@ -84,6 +84,15 @@ def test_report(corpora, tmp_path):
         ElementTree.fromstring(svg.read_text(encoding="utf8"))
 
 
+def test_few_templates(corpora, tmp_path):
+    """Too few for prefixes of 6 and more: no comparison of orders."""
+    _, paths = corpora
+    (tmp_path / "order.txt").write_text("suffix1\n")
+    results = run((tmp_path, paths), tmp_path / "report")
+    assert "orders" not in results
+    assert (tmp_path / "report" / "report.html").exists()
+
+
 def test_interrupted_run_goes_on(corpora, tmp_path, monkeypatch):
     def fail(self):
         raise KeyboardInterrupt
@@ -158,6 +167,10 @@ def test_claims_can_fail():
     assert "94.00 against 92.00" in make_claims(good)[0]["numbers"]
     html = claims(make_claims(bad))
     assert html.count("does not hold") == 4
+    for one in good["tagging"]["dynamic"]["margins"]:
+        one["templates"] += 10
+    [few] = [one for one in make_claims(good) if "at most 10" in one["claim"]]
+    assert not few["holds"] and "no margin" in few["numbers"]
 
 
 def test_page_escapes():

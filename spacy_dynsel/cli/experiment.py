@@ -19,6 +19,7 @@ from ..model_file import write_file
 from ..ordering.journal import Journal
 from ..report.experiment import (
     DEFAULT_LISTS,
+    ORDER_SIZES,
     TASKS,
     Experiment,
     compare_orders,
@@ -127,7 +128,12 @@ def experiment(
         steps: dict[str, float] = {}
         for one in experiments.values():
             steps |= one.plan()
-        with_orders = orders and "tagging" in experiments
+        # With fewer templates there are no prefixes to compare.
+        with_orders = (
+            orders
+            and "tagging" in experiments
+            and len(experiments["tagging"].templates) > min(ORDER_SIZES)
+        )
         if with_orders:
             steps |= plan_orders(len(experiments["tagging"].templates))
         journal.plan(steps)
