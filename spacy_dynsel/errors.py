@@ -233,7 +233,8 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     DS130 = (
         "The journal '{path}' is of a run with another config, other data or another "
-        "method. Give another output, or --restart to start from the beginning."
+        "method. Give another output; or remove the journal, or give --restart, to start "
+        "from the beginning."
     )
     DS131 = (
         "There is no template '{template}' among those that are ordered. Write it as "

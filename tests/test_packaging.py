@@ -1,5 +1,11 @@
 """What a package of a pipeline says about itself."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import spacy
 import srsly
@@ -64,3 +70,25 @@ def test_package(tmp_path):
     major, minor, _ = __version__.split(".")
     allowed = f"spacy-dynsel>={__version__},<{major}.{int(minor) + 1}.0"
     assert meta["requirements"] == [allowed]
+
+    # It loads and runs where nothing has imported spacy_dynsel, and the data that it
+    # learned from are gone. Its setup.py does the same with the meta.
+    for path in paths.values():
+        Path(path).unlink()
+    shutil.copy(
+        output / "en_small-1.2.3" / "meta.json", output / "en_small-1.2.3/en_small"
+    )
+    code = "print([token.tag_ for token in __import__('en_small').load()('ax by cz')])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(output / "en_small-1.2.3"), *sys.path]),
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "['X', 'Y', 'Z']"
