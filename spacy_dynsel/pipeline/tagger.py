@@ -46,7 +46,7 @@ class DynselTagger(DynselComponent):
         model: Model,
         name: str = "dynsel_tagger",
         *,
-        margin: float | list[float] = 4.0,
+        margin: float | list[float] = 6.0,
         n_threads: int = 1,
         cache_size: int = 50_000,
         confidence: bool = False,

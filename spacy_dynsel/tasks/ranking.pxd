@@ -1,10 +1,13 @@
 """What speaks for one tree in place of another that differs in a few arcs."""
 from libcpp.vector cimport vector
 
-from ..core.program cimport ContextC, Program, get_key
-from ..core.typedefs cimport atom_t, feat_t, int16_t, uint8_t
+from ..core.program cimport MAX_ATOMS, ContextC, get_key
+from ..core.typedefs cimport atom_t, feat_t, int16_t, uint8_t, uint64_t
 from .arc_eager cimport SentenceC
-from .parse_features cimport Features
+from .parse_features cimport MAX_SLOTS, Features
+
+cdef enum:
+    SLOT_WORDS = MAX_SLOTS // 64
 
 cdef enum:
     # What can have changed for a token: its arc, that of its head, its dependents.
@@ -13,10 +16,18 @@ cdef enum:
     FRAME = 4
 
 
+cdef struct TreeTemplateC:
+    uint64_t seed
+    uint64_t bits[SLOT_WORDS]    # the slots that it reads, as a set
+    int slots[MAX_ATOMS]
+    int n_slots
+    uint8_t mask                 # what has to have changed for it to change
+
+
 cdef class RankFeatures:
     cdef readonly Features branches
     cdef readonly Features trees
-    cdef vector[uint8_t] masks        # for each template of trees, what it looks at
+    cdef vector[TreeTemplateC] templates     # of trees
 
 
 cdef int find_changes(

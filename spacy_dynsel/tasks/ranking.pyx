@@ -1,3 +1,5 @@
+from libc.string cimport memset
+
 from .arc_eager cimport (
     BETWEEN,
     DISTANCE,
@@ -9,7 +11,7 @@ from .arc_eager cimport (
     STATE_ROW,
     N_ACTIONS,
 )
-from ..core.hashing cimport fold
+from ..core.hashing cimport finish, fold, mix
 from ..core.program cimport TemplateC
 from .parse_features cimport (
     MAX_PLACES,
@@ -39,21 +41,32 @@ cdef class RankFeatures:
     """
 
     def __init__(self, Features branches not None, Features trees not None):
-        cdef uint8_t mask
+        cdef TreeTemplateC planned
+        cdef const TemplateC* template
+        cdef int t, i
         self.branches = branches
         self.trees = trees
-        for template in trees.program.templates.templates:
-            mask = ARC
-            places = {atom.place for atom in template.atoms}
+        for t, spec in enumerate(trees.program.templates.templates):
+            planned.mask = ARC
+            places = {atom.place for atom in spec.atoms}
             if "G" in places:
-                mask |= GRANDPARENT
+                planned.mask |= GRANDPARENT
             if any(
                 atom.place in ("Tl", "Tr")
                 or (atom.place == "T" and atom.column in FRAME_COLUMNS)
-                for atom in template.atoms
+                for atom in spec.atoms
             ):
-                mask |= FRAME
-            self.masks.push_back(mask)
+                planned.mask |= FRAME
+            template = &trees.program.c.templates[t]
+            planned.seed = template.seed
+            planned.n_slots = template.n_atoms
+            memset(planned.bits, 0, sizeof(planned.bits))
+            for i in range(template.n_atoms):
+                planned.slots[i] = template.atoms[i].column
+                planned.bits[planned.slots[i] // 64] |= (
+                    <uint64_t>1 << (planned.slots[i] % 64)
+                )
+            self.templates.push_back(planned)
 
 
 cdef int find_changes(
@@ -147,15 +160,25 @@ cdef void find_tree_places(SentenceC* s, int token, int* places) noexcept nogil:
         places[i] = (places[i] + FIRST_ROW) * s.stride
 
 
-cdef inline bint differ(
-    const TemplateC* template, const atom_t* old, const atom_t* new
+cdef inline bint sees(
+    const TreeTemplateC* template, const uint64_t* differing, int n_words
 ) noexcept nogil:
-    """Whether a template sees different things in two trees."""
+    """Whether a template reads one of the slots that differ."""
+    cdef uint64_t found = 0
     cdef int i
-    for i in range(template.n_atoms):
-        if old[template.atoms[i].column] != new[template.atoms[i].column]:
-            return True
-    return False
+    for i in range(n_words):
+        found |= template.bits[i] & differing[i]
+    return found != 0
+
+
+cdef inline feat_t get_tree_key(
+    const TreeTemplateC* template, const atom_t* values
+) noexcept nogil:
+    cdef uint64_t state = template.seed
+    cdef int i
+    for i in range(template.n_slots):
+        state = mix(state, values[template.slots[i]])
+    return finish(state)
 
 
 cdef void add_tree_keys(
@@ -167,33 +190,31 @@ cdef void add_tree_keys(
     cdef int[MAX_PLACES] places
     cdef atom_t[MAX_SLOTS] old_values
     cdef atom_t[MAX_SLOTS] new_values
-    cdef ContextC old_context
-    cdef ContextC new_context
-    cdef const TemplateC* template
-    cdef int n_templates = features.trees.program.c.n_templates
+    cdef uint64_t[SLOT_WORDS] differing
+    cdef const TreeTemplateC* template
+    cdef int n_slots = features.trees.c.n_slots
+    cdef int n_words = (n_slots + 63) // 64
+    cdef int n_templates = <int>features.templates.size()
     cdef size_t n = keys.size()
-    cdef int token, t
-    old_context.lexemes = NULL
-    old_context.dynamic = old_values
-    new_context.lexemes = NULL
-    new_context.dynamic = new_values
+    cdef int token, t, i
     for token in range(old.n):
         if not changes[token]:
             continue
         find_tree_places(old, token, places)
-        read_slots(old, &features.trees.c, 0, features.trees.c.n_slots, places, old_values)
+        read_slots(old, &features.trees.c, 0, n_slots, places, old_values)
         find_tree_places(new, token, places)
-        read_slots(new, &features.trees.c, 0, features.trees.c.n_slots, places, new_values)
+        read_slots(new, &features.trees.c, 0, n_slots, places, new_values)
+        memset(differing, 0, sizeof(differing))
+        for i in range(n_slots):
+            differing[i // 64] |= <uint64_t>(old_values[i] != new_values[i]) << (i % 64)
         keys.resize(n + 2 * n_templates)
         signs.resize(n + 2 * n_templates)
         for t in range(n_templates):
-            template = &features.trees.program.c.templates[t]
-            if features.masks[t] & changes[token] and differ(
-                template, old_values, new_values
-            ):
-                keys[n] = get_key(template, &new_context)
+            template = &features.templates[t]
+            if template.mask & changes[token] and sees(template, differing, n_words):
+                keys[n] = get_tree_key(template, new_values)
                 signs[n] = 1
-                keys[n + 1] = get_key(template, &old_context)
+                keys[n + 1] = get_tree_key(template, old_values)
                 signs[n + 1] = -1
                 n += 2 if keys[n] != keys[n + 1] else 0
     keys.resize(n)
