@@ -95,7 +95,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "Component '{name}' is used before it was initialized or loaded: call "
         "nlp.initialize() with training data or load a trained pipeline."
     )
-    DS041 = "Labels must be strings, got {label!r} ({type}) for component '{name}'."
+    DS041 = (
+        "Labels must be strings that are not empty, got {label!r} ({type}) for component "
+        "'{name}'."
+    )
     DS042 = (
         "Component '{name}' has no labels: give training examples with annotation "
         "in token.tag, or labels by 'spacy init labels'."
@@ -115,6 +118,10 @@ class Errors(metaclass=ErrorsWithCodes):
     DS046 = (
         "The training data has the tag '{tag}', which is not among the {n_labels} "
         "labels of component '{name}'. Give all labels to initialize."
+    )
+    DS047 = (
+        "Component '{name}' can't use the model that the config gives it. Give it the "
+        "architecture '{architecture}', or leave out its section 'model'."
     )
     # Entity recognition
     DS100 = (

@@ -98,6 +98,36 @@ def test_a_bad_file_leaves_a_component_as_it_was(nlp, tagger):
     assert tagger.to_bytes() == before
 
 
+NEURAL = {
+    "@architectures": "spacy.Tagger.v2",
+    "tok2vec": {
+        "@architectures": "spacy.HashEmbedCNN.v2",
+        "width": 8,
+        "depth": 1,
+        "embed_size": 20,
+        "window_size": 1,
+        "maxout_pieces": 1,
+        "subword_features": True,
+        "pretrained_vectors": None,
+    },
+}
+
+
+@pytest.mark.parametrize("factory", ["dynsel_tagger", "dynsel_ner", "dynsel_parser"])
+@pytest.mark.parametrize("model", ["neural", "dynsel_tagger", "dynsel_ner"])
+def test_models_of_others(factory, model):
+    """Such as that of a config in which only the factory was changed."""
+    nlp = spacy.blank("en")
+    config = NEURAL
+    if model != "neural":
+        config = nlp.get_factory_meta(model).default_config["model"]
+    if factory == model:
+        assert nlp.add_pipe(factory, config={"model": config})
+        return
+    with pytest.raises(ValueError, match=r"DS047.*'spacy_dynsel\.Dynamic\w+\.v1'"):
+        nlp.add_pipe(factory, config={"model": config})
+
+
 def test_templates_of_another_config(nlp, tagger, tmp_path):
     nlp.to_disk(tmp_path)
     config = (tmp_path / "config.cfg").read_text()
@@ -122,6 +152,7 @@ def crafted(tagger, change):
         (lambda m, a: m.update(labels=[]), "DS035"),
         (lambda m, a: m.update(labels=["A", "A"]), "DS035"),
         (lambda m, a: m.update(labels=[1, 2]), "DS035"),
+        (lambda m, a: m.update(labels=["", *m["labels"][1:]]), "DS035"),
         (lambda m, a: m.update(labels=m["labels"][:2]), "DS035"),
         (lambda m, a: m.update(scale=0.0), "DS035"),
         (lambda m, a: m.update(scale="1"), "DS035"),

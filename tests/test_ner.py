@@ -110,8 +110,9 @@ def test_labels(nlp):
     ner = nlp.add_pipe("dynsel_ner")
     assert ner.add_label("Z") == 1
     assert ner.add_label("Z") == 0
-    with pytest.raises(ValueError, match="DS041"):
-        ner.add_label(5)
+    for label in (5, ""):
+        with pytest.raises(ValueError, match="DS041"):
+            ner.add_label(label)
     nlp.initialize(lambda: make_examples(nlp))
     assert ner.labels == ("LOC", "PERSON", "Z")
     assert ner.label_data == ner.labels

@@ -118,6 +118,7 @@ def test_misaligned_entities(nlp, ner):
         (lambda m, a: m.pop("lists"), "DS118"),
         (lambda m, a: m.update(labels=["A", "A"]), "DS035"),
         (lambda m, a: m.update(labels=["A"]), "DS035"),
+        (lambda m, a: m.update(labels=["", *m["labels"][1:]]), "DS035"),
         (lambda m, a: m.update(scale=-1.0), "DS035"),
         (lambda m, a: a.pop("folded_keys"), "DS035"),
         (lambda m, a: a.update(exact_keys=a["exact_keys"][:-1]), "DS035"),

@@ -91,7 +91,7 @@ def test_labels(nlp):
     assert tagger.add_label("A") == 1
     assert tagger.add_label("A") == 0
     assert tagger.labels == tagger.label_data == ("A",)
-    for label in (1, None, b"A"):
+    for label in (1, None, b"A", ""):
         with pytest.raises(ValueError, match="DS041"):
             tagger.add_label(label)
 

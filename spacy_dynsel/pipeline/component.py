@@ -64,6 +64,9 @@ class DynselComponent(TrainablePipe):
     settings: What else belongs to cfg.
     """
 
+    # What the model has to be.
+    architecture: str
+    engine_type: type
     # What confidence depends on, beside the weights.
     calibrated_settings: tuple[str, ...] = ("margin",)
     _calibration: Calibration | None = None
@@ -84,6 +87,11 @@ class DynselComponent(TrainablePipe):
         keep_training_state: bool,
         **settings: Any,
     ) -> None:
+        engines = [getattr(shim, "engine", None) for shim in model.shims]
+        if not any(isinstance(engine, self.engine_type) for engine in engines):
+            raise ValueError(
+                Errors.DS047.format(name=name, architecture=self.architecture)
+            )
         self.vocab = vocab
         self.model = model
         self.name = name
@@ -380,7 +388,8 @@ class DynselComponent(TrainablePipe):
         return self.vocab.strings.add(label, allow_transient=False)  # type: ignore[call-arg]
 
     def _check_label(self, label: Any) -> None:
-        if not isinstance(label, str):
+        # To spaCy, an empty one means that there is none.
+        if not isinstance(label, str) or not label:
             raise ValueError(
                 Errors.DS041.format(name=self.name, label=label, type=type(label))
             )

@@ -25,6 +25,7 @@ from ..tasks.bilou import (
     MAX_TYPES,
     MISSING,
     EntityBatch,
+    EntityModel,
     Explanations,
     GoldEntities,
     action_names,
@@ -55,6 +56,9 @@ class DynselNER(DynselComponent):
         it had not been interrupted.
     scorer (Callable): The scoring method.
     """
+
+    architecture = "spacy_dynsel.DynamicNER.v1"
+    engine_type = EntityModel
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ from ..tasks.transitions import (
     GoldParse,
     ParseBatch,
     ParseExplanation,
+    ParsingModel,
     TaggedWords,
 )
 from ..tasks.trees import classify_tree
@@ -79,6 +80,9 @@ class DynselParser(DynselComponent):
         it had not been interrupted.
     scorer (Callable): The scoring method.
     """
+
+    architecture = "spacy_dynsel.DynamicParser.v1"
+    engine_type = ParsingModel
 
     def __init__(
         self,

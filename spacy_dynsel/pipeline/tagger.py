@@ -14,7 +14,7 @@ from thinc.api import Model, Optimizer
 
 from ..bridge import have_same_tokens, read_sent_starts, read_tags, write_tags
 from ..errors import Errors
-from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch
+from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch, TaggingModel
 from .component import DynselComponent, RecentDocs, is_complete
 from .confidences import TAG, write_tokens
 
@@ -39,6 +39,9 @@ class DynselTagger(DynselComponent):
         it had not been interrupted.
     scorer (Callable): The scoring method.
     """
+
+    architecture = "spacy_dynsel.DynamicTagger.v1"
+    engine_type = TaggingModel
 
     def __init__(
         self,

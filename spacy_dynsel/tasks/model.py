@@ -363,7 +363,7 @@ class LinearModel(Resumable):
             isinstance(labels, list)
             and self.min_labels <= len(labels)
             and self._count_outputs(labels) <= MAX_LABELS
-            and all(isinstance(label, str) for label in labels)
+            and all(isinstance(label, str) and label for label in labels)
             and len(set(labels)) == len(labels),
             "its labels are malformed",
         )

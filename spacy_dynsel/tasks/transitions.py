@@ -572,7 +572,7 @@ class ParsingModel(Resumable):
         require(
             isinstance(labels, list)
             and len(labels) <= MAX_LABELS
-            and all(isinstance(label, str) for label in labels)
+            and all(isinstance(label, str) and label for label in labels)
             and len(set(labels)) == len(labels),
             "its labels are malformed",
         )
