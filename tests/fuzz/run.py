@@ -6,9 +6,12 @@ Needs the extra `fuzz`. An input that breaks a reader is written to the current 
 and becomes a test once it stands in tests/fuzz/seeds.
 """
 
+import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import NoReturn
 
 import atheris
@@ -19,7 +22,34 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 with atheris.instrument_imports(include=["spacy_dynsel"]):
     from fuzz.inputs import load_seeds
+    from fuzz.mutators import mutate_model
     from fuzz.targets import TARGETS
+
+
+def make_mutator(seeds: list[bytes]) -> Callable[[bytes, int, int], bytes]:
+    """Changes to models that mostly keep their form. Every second one starts from a seed:
+    what covers more is refused more often than not, and never gets further."""
+
+    def mutate(data: bytes, max_size: int, seed: int) -> bytes:
+        rng = Random(seed)
+        if rng.randrange(2):
+            data = rng.choice(seeds)
+        if rng.randrange(8) and len(data) > 1:
+            changed = mutate_model(
+                data[1:], rng, lambda part: atheris.Mutate(part, len(part) + 64)
+            )
+            if len(changed) < max_size:
+                return data[:1] + changed
+        return atheris.Mutate(data, max_size)
+
+    return mutate
+
+
+def write_dictionary(path: Path, seeds: list[bytes]) -> None:
+    """The words of the seeds, for the fuzzer to put together anew."""
+    words = {word for seed in seeds for word in re.findall(rb"[!-~]{2,60}", seed)}
+    lines = ["".join(f"\\x{byte:02x}" for byte in word) for word in sorted(words)]
+    path.write_text("".join(f'"{line}"\n' for line in lines))
 
 
 def main(
@@ -35,9 +65,14 @@ def main(
         raise typer.BadParameter(f"there is no target '{target}'")
     folder = found or Path(tempfile.mkdtemp(prefix="dynsel-fuzz-found-"))
     folder.mkdir(parents=True, exist_ok=True)
-    for number, data in enumerate(load_seeds(target)):
+    seeds = load_seeds(target)
+    for number, data in enumerate(seeds):
         (folder / f"seed{number}").write_bytes(data)
+    dictionary = folder.with_suffix(".dict")
+    write_dictionary(dictionary, seeds)
     options = {
+        "dict": dictionary,
+        "mutate_depth": 1 if target == "model" else 5,
         "atheris_runs": runs,
         "seed": seed,
         "max_len": max_length,
@@ -51,6 +86,7 @@ def main(
             str(folder),
         ],
         TARGETS[target],
+        custom_mutator=make_mutator(seeds) if target == "model" else None,
     )
     atheris.Fuzz()
     sys.exit(0)

@@ -4,6 +4,7 @@ It returns when the reader has read them or refused them by an error with a code
 raises whatever else happens.
 """
 
+import gc
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -34,7 +35,7 @@ from .models import MAKERS, TEXTS, expand, make_genuine
 
 # How many models are read into a component before another takes its place: labels stay
 # in the vocabulary for good.
-RUNS_OF_A_COMPONENT = 500
+RUNS_OF_A_COMPONENT = 2000
 CODE = re.compile(r"\[DS\d{3}\]")
 # In memory where that is possible: millions of files are written.
 SHARED_MEMORY = Path("/dev/shm")
@@ -92,6 +93,8 @@ class Models:
         nlp, runs = self._pipelines.get(number, (None, 0))
         if nlp is None or runs == RUNS_OF_A_COMPONENT:
             nlp, runs = MAKERS[number](), 0
+            # Pipelines hold themselves, and this many objects keep Python from looking.
+            gc.collect()
         self._pipelines[number] = (nlp, runs + 1)
         with refusal_allowed():
             # What from_disk does, without spaCy's part in it, which is slow.
