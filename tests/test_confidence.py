@@ -1,6 +1,8 @@
 """Probabilities that say how often annotations are right."""
 
 import math
+import multiprocessing
+import pickle
 import warnings
 
 import numpy as np
@@ -231,6 +233,22 @@ def test_same_for_pipe_call_threads_zones_and_bytes(fitted, folder):
     docs = DocBin(store_user_data=True, docs=[fitted(text) for text in texts[:5]])
     kept = DocBin().from_bytes(docs.to_bytes()).get_docs(fitted.vocab)
     assert [x[0] for x in annotate(kept)] == [x[0] for x in expected[:5]]
+
+
+def annotate_pickled(path):
+    nlp, texts = pickle.loads(path.read_bytes())
+    return annotate(nlp.pipe(texts))
+
+
+def test_pickled_pipelines_know_the_attributes(fitted, tmp_path):
+    """Also in a process that has made no component."""
+    texts = [doc.text for doc in read_docs(fitted.vocab, "test", 60)]
+    expected = annotate(fitted.pipe(texts))
+    assert any(entities for _, entities in expected)
+    path = tmp_path / "pickled"
+    path.write_bytes(pickle.dumps((fitted, texts)))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(annotate_pickled, (path,)) == expected
 
 
 def test_annotations_do_not_depend_on_confidence(fitted, folder):

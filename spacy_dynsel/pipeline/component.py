@@ -23,7 +23,6 @@ from ..errors import Errors
 from ..model_file import FileData, read_file, write_file
 from ..settings import check_margins
 from ..templates import Templates
-from .confidences import register
 
 MAX_CACHE_SIZE = 1 << 24
 
@@ -107,7 +106,6 @@ class DynselComponent(TrainablePipe):
             **settings,
         }
         self._mean_templates: float | None = None
-        register()
         self._check_settings()
         self._sync_labels()
 

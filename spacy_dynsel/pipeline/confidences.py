@@ -51,3 +51,7 @@ def write_tokens(
             else:
                 data.pop(key, None)
             i += 1
+
+
+# On import, and not by each component: one that was pickled is not made anew.
+register()
