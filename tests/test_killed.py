@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import spacy
+from spacy.cli.package import package
 from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin
 
@@ -147,6 +148,32 @@ def test_order(method, tmp_path):
     assert (tmp_path / "killed.txt.journal").exists()
     assert run("killed.txt") == run("whole.txt")
     assert not list(tmp_path.glob("*.journal"))
+
+
+def read_tree(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# spaCy's command leaves files to be closed by the interpreter.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(("module", "name"), [(shutil, "copytree"), (Path, "open")])
+def test_package(module, name, nlp, tagger, tmp_path):
+    """The pipeline and the package of an earlier version are as before."""
+    nlp.to_disk(tmp_path / "nlp")
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    settings = {"create_wheel": False, "create_sdist": False}
+    package(tmp_path / "nlp", packages, version="1.0.0", **settings)
+    before = [read_tree(tmp_path / "nlp"), read_tree(packages)]
+    assert all(before)
+    run_and_kill(
+        lambda: package(tmp_path / "nlp", packages, version="2.0.0", **settings),
+        module,
+        name,
+    )
+    assert read_tree(tmp_path / "nlp") == before[0]
+    assert before[1].items() <= read_tree(packages).items()
 
 
 def test_names_that_lead_elsewhere(nlp, tagger, overrides, tmp_path):
