@@ -11,7 +11,8 @@ sentences of another, which has the entities, ours and spaCy's on the same data;
 CRFsuite and NLTK's perceptron learn from the sentences of each. All are measured on
 test splits. Speeds are by CPU time, the best of several rounds, in which all candidates
 take turns; "spread" is the worst over the best. Times of two threads or processes and
-of single texts are by the clock. "from raw text" has the tokenizer in it. What is
+of single texts are by the clock. "from raw text" has the tokenizer in it. Cycles are
+times over that of an addition. What is
 trained is kept in benchmarks/cache, and peers that are not installed are left out. The
 results are written as JSON, with charts, to benchmarks/results.
 """
@@ -20,6 +21,8 @@ import argparse
 import json
 import os
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +43,7 @@ import ner
 import tagger
 from chart import draw_bars
 from corpora import make_docs, read_split, write_docbins
+from floor import measure_floor
 from instructions import count_instructions
 from parser import CNN_PIPELINE, Bed, Setting, train_pipelines
 from spacy_dynsel.cached_tokenizer import CachedTokenizer
@@ -401,6 +405,31 @@ class Field:
         nlp.tokenizer = stock
         return table
 
+    def measure_predictions(
+        self, gold: list[Doc], rounds: int, cycle: float | None
+    ) -> Table:
+        """Nanoseconds and cycles a token of predictions, without what is written into
+        Docs.
+
+        cycle (float): The nanoseconds of a cycle, if known.
+        """
+        docs = [tagger.bare(doc, self.ours.vocab, with_starts=True) for doc in gold]
+        n_tokens = sum(map(len, docs))
+        runs: dict[str, Callable[[], Any]] = {}
+        for name in COMPONENTS:
+            component = self.ours.get_pipe(name)
+            predict = partial(component.predict, docs)
+            for margin_name, margin in margins_of(component).items():
+                runs[f"{name}, {margin_name}"] = at_margin(component, margin, predict)
+        best_times(runs, 1)
+        times = best_times(runs, rounds, clock=time.process_time)
+        table: Table = {}
+        for name, (best, _) in times.items():
+            table[name] = {"ns": 1e9 * best / n_tokens}
+            if cycle is not None:
+                table[name]["cycles"] = table[name]["ns"] / cycle
+        return table
+
     def measure_scaling(self, rounds: int) -> dict[str, Table]:
         """Nanoseconds a token for documents of several lengths, for several numbers of
         documents, and for texts of several numbers of different words."""
@@ -490,6 +519,7 @@ def train_peers(
         msg.warn("CRFsuite is left out: pip install 'spacy-dynsel[benchmark]'")
     else:
         path, training[f"{CRF}, tags"] = tagger.train_crf(tagged, "rich")
+        training[f"{CRF}, tags"] |= measure_peer("crf", "CrfTagger", path, "rich")
         crf["tags"] = CrfTagger(path, "rich")
         entities = tagged
         if args.entities:
@@ -497,13 +527,42 @@ def train_peers(
                 args.entities, "entities", CACHE, limit=args.limit
             )["train"]
         path, training[f"{CRF}, entities"] = ner.train_crf(entities)
+        training[f"{CRF}, entities"] |= measure_peer("crf", "CrfTagger", path, "ner")
         crf["entities"] = CrfTagger(path, "ner")
     if PerceptronTagger is None:
         msg.warn("NLTK is left out: pip install 'spacy-dynsel[benchmark]'")
         return crf, None
     model = CACHE / f"perceptron-{tagged.stem}.model"
     path, training[PERCEPTRON] = train_by_script("perceptron.py", tagged, model)
+    training[PERCEPTRON] |= measure_peer("perceptron", "PerceptronTagger", path)
     return crf, PerceptronTagger(path)
+
+
+PEER = """
+import time
+from pathlib import Path
+from {module} import {name}
+from load import resident_kb
+before, start = resident_kb(), time.perf_counter()
+peer = {name}(Path({path!r}), *{arguments!r})
+peer.tag(["A", "short", "text"])
+print(time.perf_counter() - start, resident_kb() - before)
+"""
+
+
+def measure_peer(
+    module: str, name: str, path: Path, *arguments: str
+) -> dict[str, float]:
+    """The size of a peer's model, the time to load it in a new process, first text
+    included, and what that adds to the resident memory."""
+    code = PEER.format(module=module, name=name, path=str(path), arguments=arguments)
+    output = subprocess.check_output([sys.executable, "-c", code], cwd=HERE)
+    seconds, grown = map(float, output.split())
+    return {
+        "load_ms": 1e3 * seconds,
+        "resident_mb": grown / 1024,
+        "directory_mb": path.stat().st_size / 2**20,
+    }
 
 
 def measure_models(
@@ -520,6 +579,33 @@ def measure_models(
         table.setdefault(name, {}).update(loading)
         table[name]["directory_mb"] = directory_mb(path)
     return table
+
+
+def save(results: dict[str, Any], speeds: list[str], folder: Path) -> None:
+    """Write the results and their charts.
+
+    speeds (list[str]): The tables whose speeds are drawn.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    output = folder / "compare.json"
+    output.write_text(json.dumps(results, indent=2) + "\n")
+    charts = {
+        "speed": draw_bars(
+            {
+                title: {
+                    name: row["tokens_per_second"]
+                    for name, row in results[title].items()
+                    if "tokens_per_second" in row
+                }
+                for title in speeds
+            },
+            "tokens a second",
+        ),
+        **draw_scaling(results["scaling"]),
+    }
+    for name, chart in charts.items():
+        (folder / f"compare-{name}.svg").write_text(chart, encoding="utf8")
+    msg.good("Saved the results", str(output))
 
 
 def main() -> None:
@@ -573,6 +659,7 @@ def main() -> None:
         "two threads": lambda: field.measure_threads(gold, rounds),
         "two cores, from raw text": lambda: field.measure_ways(texts, rounds),
         "models": lambda: measure_models(paths, training, args.lang, rounds),
+        "the floor of this machine": lambda: measure_floor(rounds),
     }
     results = {}
     for title, measure in measurements.items():
@@ -581,31 +668,16 @@ def main() -> None:
     results["scaling"] = field.measure_scaling(min(3, rounds))
     for what, table in results["scaling"].items():
         show(f"nanoseconds a token, by {what}", table)
+    cycle = results["the floor of this machine"].get("one cycle", {}).get("ns")
+    results["predictions"] = field.measure_predictions(gold, rounds, cycle)
+    show("predictions alone, a token", results["predictions"])
     if args.instructions:
         bin_path = write_docbins(args.corpus, args.column, CACHE, limit=300)["test"]
         results["instructions"] = count_instructions(paths[OURS], bin_path)
-        show("instructions a token", results["instructions"])
+        for name, places in results["instructions"].items():
+            show(f"instructions a token, {name}", places)
 
-    args.output.mkdir(parents=True, exist_ok=True)
-    output = args.output / "compare.json"
-    output.write_text(json.dumps(results, indent=2) + "\n")
-    charts = {
-        "speed": draw_bars(
-            {
-                title: {
-                    name: row["tokens_per_second"]
-                    for name, row in results[title].items()
-                    if "tokens_per_second" in row
-                }
-                for title in list(measurements)[:4]
-            },
-            "tokens a second",
-        ),
-        **draw_scaling(results["scaling"]),
-    }
-    for name, chart in charts.items():
-        (args.output / f"compare-{name}.svg").write_text(chart, encoding="utf8")
-    msg.good("Saved the results", str(output))
+    save(results, list(measurements)[:4], args.output)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 import spacy
+from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.vocab import Vocab
 
 from spacy_dynsel.conll import make_docs, read_conllu
 
@@ -85,3 +87,53 @@ def test_scaling_is_drawn(compare):
     rows["64"] = dict.fromkeys(compare.COMPONENTS, 4.0)
     charts = compare.draw_scaling({"tokens in a document": rows})
     assert charts["tokens-in-a-document"].count("<circle") == 6
+
+
+def test_the_floor_and_cycles_are_measured(compare, field, gold, monkeypatch):
+    floor = sys.modules["floor"]
+    monkeypatch.setattr(floor, "SIZES", (1 << 14, 1 << 16))
+    monkeypatch.setattr(floor, "N_STEPS", 1 << 12)
+    table = floor.measure_floor(1)
+    assert len(table) in (3, 6)
+    assert all(row["ns"] > 0 for row in table.values())
+    monkeypatch.setattr(floor.shutil, "which", lambda name: None)
+    assert len(floor.measure_floor(1)) == 3
+    for cycle in (0.5, None):
+        rows = field.measure_predictions(gold, 1, cycle)
+        assert len(rows) == 9
+        assert all(("cycles" in row) == (cycle is not None) for row in rows.values())
+
+
+def test_chains_go_through_all_of_their_memory(compare):
+    memory = sys.modules["floor"].make_chain(1 << 12)
+    addresses = set()
+    place = 0
+    while place not in addresses:
+        addresses.add(place)
+        place = int(memory[place] - memory.ctypes.data) // 8
+    assert len(addresses) == (1 << 12) // 64
+
+
+REPORT = """
+9,451,437 (100.0%)  PROGRAM TOTALS
+4,376,214 (46.30%)  ???:__pyx_f_12spacy_dynsel_4core_6scorer_fill_rows(short*) [scorer.so]
+  764,289 ( 8.09%)  ???:dynsel::judge_avx2(short const*, int) [scorer.so]
+"""
+
+
+def test_functions_are_found_in_reports(compare):
+    assert sys.modules["instructions"].read_report(REPORT) == {
+        "PROGRAM TOTALS": 9_451_437,
+        "core.scorer_fill_rows": 4_376_214,
+        "dynsel::judge_avx2": 764_289,
+    }
+
+
+def test_peers_are_measured(compare, tmp_path):
+    perceptron = pytest.importorskip("perceptron")
+    path = tmp_path / "model"
+    docs = [Doc(Vocab(), words=["a", "b"], tags=["A", "B"])]
+    perceptron.train_tagger(docs, path)
+    found = compare.measure_peer("perceptron", "PerceptronTagger", path)
+    assert found["load_ms"] > 0
+    assert found["directory_mb"] > 0
