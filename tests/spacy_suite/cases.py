@@ -28,7 +28,6 @@ NOT_APPLICABLE = {
     "parser/test_ner.py::test_overwrite_token": "looks at the transition system (`moves`)",
     "parser/test_ner.py::test_issue2179": "resizes the layers of a neural model",
     "parser/test_ner.py::test_issue3209": "looks at the layers of a neural model",
-    "parser/test_ner.py::test_overfitting_IO": "configures a neural model (`use_upper`)",
     "pipeline/test_tagger.py::test_label_smoothing": "a setting of the neural loss",
     "serialize/test_serialize_config.py": "configures tok2vec layers",
     "serialize/test_serialize_language.py::test_issue6950": "listens to tok2vec layers",

@@ -8,13 +8,19 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import registry
+from thinc.api import Model
+
+from spacy_dynsel.architectures import DynamicNER
+from spacy_dynsel.gazetteers import Gazetteers
+from spacy_dynsel.settings import LearnerSettings
+from spacy_dynsel.templates import Templates
 
 OURS = {"tagger": "dynsel_tagger", "parser": "dynsel_parser", "ner": "dynsel_ner"}
 CANDIDATES = ("dynsel", "nothing", "spacy")
@@ -53,6 +59,23 @@ def make_nothing(nlp: Language, name: str) -> Nothing:
     return Nothing(name)
 
 
+@registry.architectures("substitute.NER.v1")
+def make_ner_model(
+    templates: Templates,
+    learner: LearnerSettings,
+    direction: Literal["ltr", "rtl"],
+    seeds: int,
+    gazetteers: Gazetteers | None,
+    two_passes: bool,
+    use_upper: bool,
+) -> Model:
+    """Ours, with a setting of spaCy's that one of its tests looks at and that says
+    nothing about what is found."""
+    model = DynamicNER(templates, learner, direction, seeds, gazetteers, two_passes)
+    model.attrs["has_upper"] = use_upper
+    return model
+
+
 def substitute(candidate: str) -> None:
     spacy.blank("en")  # registers spaCy's own factories, which would replace ours
     for stock, ours in OURS.items():
@@ -60,6 +83,9 @@ def substitute(candidate: str) -> None:
         config = Language.get_factory_meta(ours).default_config
         if candidate == "nothing":
             factory, config = make_nothing, {}
+        elif stock == "ner":
+            architecture = {"@architectures": "substitute.NER.v1", "use_upper": True}
+            config = {**config, "model": {**config["model"], **architecture}}
         registry.factories.register(stock, func=factory)
         meta = replace(Language.get_factory_meta(stock), default_config=config)
         Language.set_factory_meta(stock, meta)
