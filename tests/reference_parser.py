@@ -72,6 +72,26 @@ def apply(state: State, action: int) -> State:
     return settle(new)
 
 
+def get_costs(state: State, gold: tuple[int | None, ...]) -> dict[int, int]:
+    """How many gold arcs each valid action puts out of reach, counted one by one. The
+    token after the last one stands for the head of roots."""
+    n = len(gold)
+    top, front = state.stack[-1], state.buffer[0]
+    unread = [] if state.came_back else [*state.buffer]
+    real = [n if head == i else head for i, head in enumerate(gold)]
+    waiting = [i for i in state.stack if state.heads[i] is None]
+    of_top = sum(real[i] == top for i in state.buffer)
+    of_front = sum(real[i] == front for i in waiting)
+    costs = {
+        SHIFT: of_front + (real[front] in state.stack),
+        REDUCE: of_top,
+        LEFT: of_top + (real[top] != front and real[top] in (*unread, n)),
+        RIGHT: of_front
+        + (real[front] != top and real[front] in (*state.stack, *unread, n)),
+    }
+    return {action: costs[action] for action in get_valid(state)}
+
+
 def count_wrong(heads, gold) -> int:
     """How many tokens have another head than the one that is known; None stands for
     the root in heads, and for what is not known in gold, where roots are their own

@@ -36,8 +36,8 @@ def projective_trees(draw, max_size=8):
 
 
 @st.composite
-def any_heads(draw):
-    n = draw(st.integers(1, 6))
+def any_heads(draw, max_size=6):
+    n = draw(st.integers(1, max_size))
     return draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n))
 
 
@@ -90,6 +90,26 @@ def test_free_of_cost_to_the_gold_tree(heads, random):
         return random.choice(free)
 
     assert follow(as_gold(heads), choose) == heads
+
+
+@settings(deadline=None)
+@given(any_heads(max_size=12), st.data())
+def test_costs_equal_the_reference(heads, data):
+    """In each state on any way, whatever the heads, of which some are not known."""
+    n = len(heads)
+    known = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    gold = tuple(head if k else None for head, k in zip(heads, known, strict=True))
+    state = reference.first_state(n)
+
+    def choose(costs):
+        nonlocal state
+        assert costs == reference.get_costs(state, gold)
+        action = data.draw(st.sampled_from(sorted(costs)))
+        state = reference.apply(state, action)
+        return action
+
+    follow(as_gold(gold), choose)
+    assert reference.is_final(state)
 
 
 @settings(deadline=None)

@@ -19,7 +19,7 @@ from ..core.program cimport HIDDEN, ContextC, LexemeRecC
 from ..core.ranker cimport RankLearner
 from ..core.typedefs cimport atom_t, uint8_t, uint64_t
 from .arc_eager cimport (
-    GoldTreeC,
+    GoldTree,
     LEFT,
     N_ACTIONS,
     NONE,
@@ -34,6 +34,7 @@ from .arc_eager cimport (
     get_front,
     get_state_key,
     get_valid,
+    link_dependents,
     new_sentence,
     row_of,
     settle,
@@ -86,12 +87,9 @@ cdef class TrainingBatch:
     cdef SentenceC sentence
     cdef SentenceC branch
     cdef vector[uint8_t] all_labels
-    cdef vector[int] local_heads
-    cdef vector[int] local_labels
-    cdef vector[int] first
-    cdef vector[int] next
+    cdef vector[int] local_labels     # or NONE
     cdef vector[int] local_of
-    cdef GoldTreeC gold
+    cdef GoldTree gold
 
     def __init__(
         self,
@@ -262,10 +260,8 @@ cdef class TrainingBatch:
         if not new_sentence(s, n, self.lexicon.n_columns):
             with gil:
                 raise MemoryError()
-        self.local_heads.assign(n, UNKNOWN_HEAD)
+        self.gold.heads.assign(n, UNKNOWN_HEAD)
         self.local_labels.assign(n, NONE)
-        self.first.assign(n + 1, NONE)
-        self.next.assign(n, NONE)
         for i in range(begin, end):
             n = self.local_of[i]
             if n == NONE:
@@ -278,17 +274,9 @@ cdef class TrainingBatch:
             head = self.local_of[head] if head != i else s.n
             if head == NONE:
                 continue
-            self.local_heads[n] = head
+            self.gold.heads[n] = head
             self.local_labels[n] = self.labels[i]
-        for i in range(s.n - 1, -1, -1):
-            head = self.local_heads[i]
-            if head >= 0:
-                self.next[i] = self.first[head]
-                self.first[head] = i
-        self.gold.heads = self.local_heads.data()
-        self.gold.labels = self.local_labels.data()
-        self.gold.first = self.first.data()
-        self.gold.next = self.next.data()
+        link_dependents(&self.gold)
         return 0
 
     cdef void _hide_words(self, Learner learner, float word_dropout) noexcept nogil:
@@ -368,7 +356,7 @@ cdef class TrainingBatch:
                             s, &labels.c, 0, labels.c.n_slots, places, values
                         )
                         label = self.local_labels[dependent]
-                        if self.local_heads[dependent] == head and label != NONE:
+                        if self.gold.heads[dependent] == head and label != NONE:
                             label_costs[label] = CORRECT
                             step = label_learner.step(&context, label_costs.data(), drop)
                             label_costs[label] = WRONG
@@ -502,11 +490,11 @@ cdef class TrainingBatch:
         return loss
 
     cdef int _is_right(self, const SentenceC* s, int token) noexcept nogil:
-        if self.local_heads[token] == UNKNOWN_HEAD:
+        if self.gold.heads[token] == UNKNOWN_HEAD:
             return 0
         if s.heads[token] == NONE:
-            return self.local_heads[token] == s.n
-        return s.heads[token] == self.local_heads[token] and (
+            return self.gold.heads[token] == s.n
+        return s.heads[token] == self.gold.heads[token] and (
             s.labels[token] == self.local_labels[token]
         )
 

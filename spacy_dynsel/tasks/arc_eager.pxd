@@ -12,6 +12,8 @@ When the buffer is empty and several tokens wait for a head, they go back to its
 one by one, where LEFT and RIGHT connect them: the last one is the root, so that there
 is one for each sentence. Tokens that are white space are not part of it.
 """
+from libcpp.vector cimport vector
+
 from ..core.hashing cimport mix
 from ..core.typedefs cimport atom_t, uint8_t, uint64_t
 
@@ -119,15 +121,20 @@ cdef void add_arc(SentenceC* s, int head, int dependent, int label) noexcept nog
 cdef void apply(SentenceC* s, int action, int label) noexcept nogil
 
 
-cdef struct GoldTreeC:
-    # Heads: an index, the number of tokens for the root, or UNKNOWN_HEAD.
-    const int* heads
-    const int* labels        # or NONE
-    const int* first         # [n] the first dependent in the order of the text, or NONE
-    const int* next          # [n] the next dependent of the same head, or NONE
-
-
 cdef enum:
     UNKNOWN_HEAD = -2
 
-cdef void get_costs(const SentenceC* s, const GoldTreeC* gold, int* costs) noexcept nogil
+
+cdef cppclass GoldTree:
+    # The heads of a sentence, and for each head the dependents that it can still get by
+    # the transitions to come. These lists become shorter as the sentence is read.
+    vector[int] heads        # an index, the number of tokens for the root, or UNKNOWN_HEAD
+    vector[int] left         # the nearest dependent before a head, or NONE
+    vector[int] right        # the nearest one after it, or NONE
+    vector[int] next         # for a dependent the next one, further from the same head
+    vector[int] n_left       # or NONE if those that wait on the stack were not counted
+    vector[int] n_right
+
+
+cdef void link_dependents(GoldTree* gold) noexcept nogil
+cdef void get_costs(const SentenceC* s, GoldTree* gold, int* costs) noexcept nogil

@@ -180,22 +180,75 @@ cdef void apply(SentenceC* s, int action, int label) noexcept nogil:
     s.previous = action
 
 
-cdef void get_costs(const SentenceC* s, const GoldTreeC* gold, int* costs) noexcept nogil:
-    """How many gold arcs each action puts out of reach."""
+cdef void link_dependents(GoldTree* gold) noexcept nogil:
+    """Make the lists of dependents from the heads, for the first state."""
+    cdef int n = <int>gold.heads.size()
+    cdef int token, head
+    gold.left.assign(n + 1, NONE)
+    gold.right.assign(n + 1, NONE)
+    gold.next.assign(n, NONE)
+    gold.n_left.assign(n + 1, NONE)
+    gold.n_right.assign(n + 1, 0)
+    for token in range(n):
+        head = gold.heads[token]
+        if head > token:
+            gold.next[token] = gold.left[head]
+            gold.left[head] = token
+    for token in range(n - 1, -1, -1):
+        head = gold.heads[token]
+        if 0 <= head < token:
+            gold.next[token] = gold.right[head]
+            gold.right[head] = token
+            gold.n_right[head] += 1
+
+
+cdef inline bint is_headless(const SentenceC* s, int token) noexcept nogil:
+    """Whether a token waits on the stack for its head."""
+    return s.on_stack[token] and s.heads[token] == NONE
+
+
+cdef int count_on_stack(const SentenceC* s, GoldTree* gold, int front) noexcept nogil:
+    """The dependents of N0 that wait for their heads. No token before N0 will start to
+    wait, and those that do leave the stack from its top, the nearest to N0 first: it
+    takes constant time, on average, to follow them."""
+    cdef int token = gold.left[front]
+    cdef int last = NONE
+    if gold.n_left[front] == NONE:
+        gold.n_left[front] = 0
+        gold.left[front] = NONE
+        while token != NONE:
+            if is_headless(s, token):
+                if last == NONE:
+                    gold.left[front] = token
+                else:
+                    gold.next[last] = token
+                last = token
+                gold.n_left[front] += 1
+            token = gold.next[token]
+        if last != NONE:
+            gold.next[last] = NONE
+    while gold.n_left[front] and not is_headless(s, gold.left[front]):
+        gold.left[front] = gold.next[gold.left[front]]
+        gold.n_left[front] -= 1
+    return gold.n_left[front]
+
+
+cdef int count_in_buffer(const SentenceC* s, GoldTree* gold, int top) noexcept nogil:
+    """The dependents of S0 that are not read yet, or came back."""
+    while gold.n_right[top] and gold.right[top] < s.front:
+        gold.right[top] = gold.next[gold.right[top]]
+        gold.n_right[top] -= 1
+    return gold.n_right[top] + (s.returned != NONE and gold.heads[s.returned] == top)
+
+
+cdef void get_costs(const SentenceC* s, GoldTree* gold, int* costs) noexcept nogil:
+    """How many gold arcs each action puts out of reach. The lists
+    of dependents follow the states: these are asked for in their order."""
     cdef int stack_top = s.stack[s.top - 1]
     cdef int front = get_front(s)
-    cdef int lost_dependents = 0     # of S0, in the buffer
-    cdef int lost_on_stack = 0       # dependents of N0 that wait for their heads
+    cdef int lost_dependents = count_in_buffer(s, gold, stack_top)
+    cdef int lost_on_stack = count_on_stack(s, gold, front)
     cdef int head = gold.heads[front]
-    cdef int token = gold.first[stack_top]
-    while token != NONE:
-        lost_dependents += is_waiting(s, token)
-        token = gold.next[token]
-    token = gold.first[front]
-    while token != NONE and token < front:
-        if s.on_stack[token] and s.heads[token] == NONE:
-            lost_on_stack += 1
-        token = gold.next[token]
     costs[REDUCE] = lost_dependents
     costs[LEFT] = lost_dependents
     # The root's head is a token that is never read.

@@ -4,7 +4,7 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from .arc_eager cimport (
-    GoldTreeC,
+    GoldTree,
     N_ACTIONS,
     NONE,
     SentenceC,
@@ -13,6 +13,7 @@ from .arc_eager cimport (
     free_sentence,
     get_costs,
     get_valid,
+    link_dependents,
     new_sentence,
     settle,
     start,
@@ -79,26 +80,14 @@ def follow(const int32_t[::1] heads not None, choose) -> list:
     """
     cdef int n = <int>heads.shape[0]
     cdef SentenceC s
-    cdef GoldTreeC gold
-    cdef vector[int] local
-    cdef vector[int] labels
-    cdef vector[int] first
-    cdef vector[int] next_one
+    cdef GoldTree gold
     cdef int[N_ACTIONS] costs
     cdef int i, valid
-    labels.assign(n, NONE)
-    first.assign(n + 1, NONE)
-    next_one.assign(n, NONE)
     for i in range(n):
-        local.push_back(n if heads[i] == i else heads[i] if heads[i] >= 0 else UNKNOWN_HEAD)
-    for i in range(n - 1, -1, -1):
-        if local[i] >= 0:
-            next_one[i] = first[local[i]]
-            first[local[i]] = i
-    gold.heads = local.data()
-    gold.labels = labels.data()
-    gold.first = first.data()
-    gold.next = next_one.data()
+        gold.heads.push_back(
+            n if heads[i] == i else heads[i] if heads[i] >= 0 else UNKNOWN_HEAD
+        )
+    link_dependents(&gold)
     memset(&s, 0, sizeof(SentenceC))
     if not new_sentence(&s, n, 0):
         raise MemoryError()
