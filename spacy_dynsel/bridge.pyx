@@ -19,7 +19,7 @@ from spacy.attrs cimport (
 )
 from spacy.strings cimport StringStore, Utf8Str
 from spacy.structs cimport LexemeC, TokenC
-from spacy.tokens.doc cimport Doc
+from spacy.tokens.doc cimport Doc, set_children_from_heads
 from spacy.typedefs cimport attr_t
 
 import numpy as np
@@ -70,6 +70,10 @@ cdef attr_t FLAG_MASK = (
 )
 
 N_CASES = N_CASES_C
+
+cdef enum:
+    # See restore_arcs.
+    MAX_SEARCH = 1000
 
 
 cdef enum Character:
@@ -595,6 +599,52 @@ def write_parses(
                 tokens[head].r_kids += 1
                 tokens[head].r_edge = max(tokens[head].r_edge, tokens[i].r_edge)
         offset += doc.length
+
+
+def restore_arcs(Doc doc not None, list lifted not None, dict labels not None) -> None:
+    """Give arcs that were lifted back to the heads that their labels speak of: the
+    first token below the head that has the right label, level by level. That is what
+    spaCy's deprojectivize does, whose time grows faster than with the square of the
+    length; here, at most MAX_SEARCH tokens are looked at for an arc.
+
+    doc (Doc): A doc whose trees are projective.
+    lifted (list[int]): The tokens with such labels, in order.
+    labels (dict): For the string ID of such a label those of its two parts: the label
+        without more, and that of the former head.
+    """
+    cdef vector[int] first           # the dependents of a token
+    cdef vector[int] next_one
+    cdef vector[int] queue
+    cdef TokenC* tokens = doc.c
+    cdef int i, token, child, found, place, n_seen
+    cdef attr_t wanted
+    first.assign(doc.length, -1)
+    next_one.assign(doc.length, -1)
+    for i in range(doc.length - 1, -1, -1):
+        if tokens[i].head and not tokens[i].lex.flags & (<attr_t>1 << IS_SPACE):
+            next_one[i] = first[i + tokens[i].head]
+            first[i + tokens[i].head] = i
+    for token in lifted:
+        tokens[token].dep, wanted = labels[tokens[token].dep]
+        queue.assign(1, token + tokens[token].head)
+        found = -1
+        place = 0
+        n_seen = 0
+        while found == -1 and place < <int>queue.size() and n_seen < MAX_SEARCH:
+            child = first[queue[place]]
+            while child != -1 and n_seen < MAX_SEARCH:
+                n_seen += 1
+                # Arcs that were given back before are no longer among these.
+                if child != token and child + tokens[child].head == queue[place]:
+                    if tokens[child].dep == wanted:
+                        found = child
+                        break
+                    queue.push_back(child)
+                child = next_one[child]
+            place += 1
+        if found != -1:
+            tokens[token].head = found - token
+    set_children_from_heads(tokens, 0, doc.length)
 
 
 def read_parse(Doc doc not None) -> tuple:

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from spacy import util
 from spacy.language import Language
 from spacy.pipeline._parser_internals.nonproj import (
     DELIMITER,
-    deprojectivize,
     projectivize,
 )
 from spacy.pipeline.dep_parser import parser_score
@@ -26,6 +26,7 @@ from ..bridge import (
     read_pos,
     read_sent_starts,
     read_tags,
+    restore_arcs,
     write_parses,
 )
 from ..errors import Errors
@@ -179,8 +180,9 @@ class DynselParser(DynselComponent):
         if lifted.any():
             ends = predictions.ends.tolist()
             for doc, end in zip(docs, ends, strict=True):
-                if lifted[end - len(doc) : end].any():
-                    deprojectivize(doc)
+                tokens = np.flatnonzero(lifted[end - len(doc) : end]).tolist()
+                if tokens:
+                    restore_arcs(doc, tokens, self._lifted_deps)
         if predictions.leads is not None and self.cfg["confidence"]:
             values = self.get_probabilities(predictions)
             write_tokens(docs, ARC, values, labels != SPACE)
@@ -367,6 +369,13 @@ class DynselParser(DynselComponent):
         # By label, with room for those of roots and of white space.
         self._is_lifted = np.zeros(1 << 16, dtype=bool)
         self._is_lifted[: len(names)] = [DELIMITER in name for name in names]
+        # See restore_arcs.
+        strings = self.vocab.strings
+        self._lifted_deps = {
+            strings[name]: tuple(strings[part] for part in name.split(DELIMITER))
+            for name in names
+            if DELIMITER in name
+        }
         # What labels of gold data mean, by their string IDs as far as seen.
         self._index = {name: i for i, name in enumerate(names)}
         self._gold_labels: dict[int, int] = {0: MISSING}
@@ -481,7 +490,13 @@ class DynselParser(DynselComponent):
         heads = head_array.tolist()
         deps = [doc.vocab.strings[dep] for dep in dep_array.tolist()]
         if kind == "crossing" and MISSING not in heads:
-            heads, deps = projectivize(heads, deps)
+            # One by one: it takes time that grows with the square of the length.
+            for start, end in _find_parts(head_array):
+                found, labels = projectivize(
+                    [head - start for head in heads[start:end]], deps[start:end]
+                )
+                heads[start:end] = [head + start for head in found]
+                deps[start:end] = labels
         return heads, deps
 
     def _find_missing(self, example: Example, heads: np.ndarray) -> list[int]:
@@ -502,6 +517,16 @@ class DynselParser(DynselComponent):
         if name in self._index:
             return self._index[name]
         return self._index.get(name.partition(DELIMITER)[0], MISSING)
+
+
+def _find_parts(heads: np.ndarray) -> list[tuple[int, int]]:
+    """The parts of a doc that no arc leaves."""
+    tokens = np.arange(len(heads))
+    last = np.maximum.accumulate(np.maximum(tokens, heads))
+    first = np.minimum.accumulate(np.minimum(tokens, heads)[::-1])[::-1]
+    is_end = (last == tokens) & (np.append(first[1:], len(heads)) > tokens)
+    ends = (np.flatnonzero(is_end) + 1).tolist()
+    return list(pairwise([0, *ends]))
 
 
 def _read_words(doc: Doc) -> TaggedWords:
