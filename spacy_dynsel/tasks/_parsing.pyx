@@ -74,6 +74,7 @@ from .parse_features cimport (
     read_slots,
 )
 from .ranking cimport ARC, RankFeatures, add_branch_keys, add_tree_keys, find_changes
+from .trees cimport PROJECTIVE, classify
 from .workers cimport atomic_int, free_reference, new_reference, run_workers
 
 cdef enum:
@@ -459,7 +460,7 @@ cdef void apply_swaps(Run* run) noexcept nogil:
         if not good:
             continue
         exchange(run, &swap)
-        if i and not is_good_tree(run, &swap):
+        if i and not is_good_tree(&run.s):
             exchange(run, &swap)
             continue
         for k in range(swap.first, swap.end):
@@ -480,36 +481,12 @@ cdef void exchange(Run* run, const SwapC* swap) noexcept nogil:
         change.label = label
 
 
-cdef bint is_good_tree(const Run* run, const SwapC* swap) noexcept nogil:
-    """Whether changed arcs leave a projective tree with one root."""
-    cdef const SentenceC* s = &run.s
-    cdef int k, i, low, high, token, n
-    n = 0
+cdef bint is_good_tree(const SentenceC* s) noexcept nogil:
+    """Whether there is a projective tree with one root."""
+    cdef int i, n_roots = 0
     for i in range(s.n):
-        n += s.heads[i] == NONE
-    if n != 1:
-        return False
-    for k in range(swap.first, swap.end):
-        token = run.changes[k].token
-        n = 0
-        while token != NONE:
-            token = s.heads[token]
-            n += 1
-            if n > s.n:
-                return False
-        token = run.changes[k].token
-        if s.heads[token] == NONE:
-            continue
-        low = min(token, s.heads[token])
-        high = max(token, s.heads[token])
-        for i in range(s.n):
-            if s.heads[i] == NONE:
-                if low < i < high:
-                    return False
-            elif i != low and i != high and s.heads[i] != low and s.heads[i] != high:
-                if (low < i < high) != (low < s.heads[i] < high):
-                    return False
-    return True
+        n_roots += s.heads[i] == NONE
+    return n_roots == 1 and classify(s.heads, s.n) == PROJECTIVE
 
 
 cdef struct JobC:

@@ -29,6 +29,18 @@ def classify_tree(const int32_t[::1] heads not None) -> str:
     RETURNS (str): "projective", "crossing" or "cyclic".
     """
     cdef int n = <int>heads.shape[0]
+    cdef int token
+    cdef int kind = PROJECTIVE
+    for token in range(n):
+        if heads[token] >= n:
+            raise IndexError(heads[token])
+    if n:
+        kind = classify(<const int*>&heads[0], n)
+    return ("projective", "crossing", "cyclic")[kind]
+
+
+cdef int classify(const int* heads, int n) noexcept nogil:
+    """See classify_tree."""
     cdef vector[int] n_open      # dependents that have not been seen
     cdef vector[int] sizes       # of the tree below a token, and its ends
     cdef vector[int] left
@@ -42,8 +54,6 @@ def classify_tree(const int32_t[::1] heads not None) -> str:
     left.resize(n)
     right.resize(n)
     for token in range(n):
-        if heads[token] >= n:
-            raise IndexError(heads[token])
         left[token] = token
         right[token] = token
         if heads[token] >= 0 and heads[token] != token:
@@ -65,8 +75,8 @@ def classify_tree(const int32_t[::1] heads not None) -> str:
             if n_open[head] == 0:
                 ready.push_back(head)
     if n_done < n:
-        return "cyclic"
-    return "projective" if is_projective else "crossing"
+        return CYCLIC
+    return PROJECTIVE if is_projective else CROSSING
 
 
 def follow(const int32_t[::1] heads not None, choose) -> list:
