@@ -988,6 +988,9 @@ cdef class TrainingBatch(Readings):
     """
     cdef const int32_t[::1] gold
     cdef const int64_t[:, ::1] negatives
+    # The negatives that start or end at a token: from where to where they are listed.
+    cdef const int64_t[::1] listed
+    cdef const int64_t[::1] bounds
 
     def __init__(
         self,
@@ -1002,6 +1005,10 @@ cdef class TrainingBatch(Readings):
         Readings.__init__(self, docs, starts, task, lexicon, reader)
         self.gold = gold
         self.negatives = negatives
+        ends = np.asarray(negatives)[:, :2] - [0, 1]
+        order = np.argsort(ends.ravel(), kind="stable")
+        self.listed = order // 2
+        self.bounds = np.searchsorted(ends.ravel()[order], np.arange(self.n_tokens + 1))
 
     cdef int gold_action(self, const SequenceC* doc, Scratch* s, int step) noexcept nogil:
         """The gold action of a step, in reading order."""
@@ -1080,8 +1087,10 @@ cdef class TrainingBatch(Readings):
         """Actions that complete a span which is no entity are wrong."""
         cdef int64_t first, last
         cdef int64_t token = doc.offset + s.token_of[step]
-        cdef int i, action
-        for i in range(<int>self.negatives.shape[0]):
+        cdef int64_t place, i
+        cdef int action
+        for place in range(self.bounds[token], self.bounds[token + 1]):
+            i = self.listed[place]
             first = self.negatives[i, 0]
             last = self.negatives[i, 1] - 1
             action = 1 + 4 * <int>self.negatives[i, 2]
