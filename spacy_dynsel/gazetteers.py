@@ -44,7 +44,11 @@ class Gazetteers:
         embed: bool = True,
     ) -> None:
         self.paths = {name: Path(path) for name, path in (paths or {}).items()}
-        self.entries = {name: list(lines) for name, lines in (entries or {}).items()}
+        self.entries = {}
+        for name, lines in (entries or {}).items():
+            if isinstance(lines, str):
+                raise ValueError(Errors.DS117.format(name=name))
+            self.entries[name] = list(lines)
         self.tokenize = tokenize
         self.embed = embed
         both = sorted(self.paths.keys() & self.entries.keys())
@@ -140,7 +144,8 @@ def _check_entries(name: str, entries: list[Any]) -> list[str]:
 
 def _read_file(path: Path) -> list[str]:
     try:
-        text = path.read_text(encoding="utf8")
+        # Some editors write a mark at the start, which is not part of the first entry.
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(Errors.DS110.format(path=path, reason=error)) from error
     if "\0" in text:

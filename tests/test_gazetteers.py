@@ -143,11 +143,16 @@ def test_entries_are_divided_as_the_text_is(nlp):
 
 
 def test_matches_stay_within_sentences(nlp):
-    ner = train_ner(nlp, make_examples(nlp), model=config_for(entries=LISTS))
+    model = config_for(entries={"cities": ["London", "New York"]})
+    model["templates"] = {"lines": ["lower", "---", "lower[-1]"]}
+    ner = train_ner(nlp, make_examples(nlp), model=model)
     words = ["in", "New", "York"]
     whole = ner.explain(Doc(nlp.vocab, words=words))
+    assert [why.label for why in whole] == ["O", "B-LOC", "L-LOC"]
     cut = ner.explain(Doc(nlp.vocab, words=words, sent_starts=[True, False, True]))
-    assert len(whole) == len(cut) == 3
+    assert [why.label for why in cut] == ["O", "O", "O"]
+    # The list says the same about all three words: nothing.
+    assert len({why.contributions["list_cities"][0] for why in cut}) == 1
 
 
 def write(tmp_path, data: bytes):
@@ -168,6 +173,7 @@ def write(tmp_path, data: bytes):
         (lambda folder: {"paths": write(folder, b"word " * 10_000)}, "DS112"),
         (lambda folder: {"entries": {"x": []}}, "DS111"),
         (lambda folder: {"entries": {"x": ["a", 5]}}, "DS117"),
+        (lambda folder: {"entries": {"x": "London"}}, "DS117"),
         (lambda folder: {"entries": {"x": ["a"]}, "paths": {"x": folder}}, "DS113"),
         (lambda folder: {"entries": {"no name": ["a"]}}, "DS115"),
         (
@@ -180,6 +186,12 @@ def write(tmp_path, data: bytes):
 def test_bad_lists(nlp, tmp_path, make, code):
     with pytest.raises(ValueError, match=code):
         Gazetteers(**make(tmp_path)).compile()
+
+
+def test_a_file_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_bytes("\ufeffLondon\r\nNew York\r\n".encode())
+    assert Gazetteers(paths={"x": path}).read() == {"x": ["London", "New York"]}
 
 
 def test_entries_that_would_take_a_tokenizer_long(nlp):
