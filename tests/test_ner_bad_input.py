@@ -161,3 +161,36 @@ def test_too_many_labels(nlp):
     labels = [f"L{i}" for i in range(8000)]
     with pytest.raises(ValueError, match="DS044"):
         ner.initialize(lambda: make_examples(nlp), labels=labels)
+
+
+def test_empty_labels(nlp, ner):
+    """Tokens that are blocked have an empty label."""
+    with pytest.raises(ValueError, match="DS107"):
+        ner.add_label("")
+    with pytest.raises(ValueError, match="DS107"):
+        ner.initialize(lambda: make_examples(nlp), labels=["LOC", ""])
+    assert ner.labels == ("LOC", "PERSON")
+
+
+@pytest.mark.parametrize(
+    ("labels", "code"),
+    [(["NEW", 5], "DS041"), ([f"L{i}" for i in range(8000)], "DS044")],
+)
+def test_initialize_that_fails(nlp, ner, labels, code):
+    """What was learned stays, with the labels that belong to it."""
+    before = ner.to_bytes(exclude=["vocab"])
+    with pytest.raises(ValueError, match=code):
+        ner.initialize(lambda: make_examples(nlp), labels=labels)
+    assert ner.to_bytes(exclude=["vocab"]) == before
+    new = make_examples(nlp, [("Rex barks .", [(0, 3, "NEW")])])
+    for _ in range(20):
+        nlp.update([*new, *make_examples(nlp)])
+    assert ents_of(nlp("Rex barks .")) == [(0, 3, "NEW")]
+
+
+def test_data_that_fail_in_initialize(nlp, ner):
+    before = ner.to_bytes(exclude=["vocab"])
+    examples = make_examples(nlp, [("Rex barks .", [(0, 3, "!NEW")])])
+    with pytest.raises(ValueError, match="DS102"):
+        ner.initialize(lambda: examples, labels=["NEW"])
+    assert ner.to_bytes(exclude=["vocab"]) == before

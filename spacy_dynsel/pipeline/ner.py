@@ -218,17 +218,24 @@ class DynselNER(DynselComponent):
             names = self._read_labels(labels)
         for label in names:
             self._check_label(label)
-            if label not in self.cfg["labels"]:
-                self.cfg["labels"].append(label)
+        before = self.cfg["labels"]
+        self.cfg["labels"] = list(dict.fromkeys([*before, *names]))
         self._sync_labels()
-        self.engine.initialize(
-            list(self.cfg["labels"]),
-            self.vocab,
-            lambda: (self.get_gold(example) for example in get_examples()),
-            lang=self.vocab.lang if nlp is None else nlp.lang,
-            count_features=is_complete(nlp),
-            tokenizer=None if nlp is None else nlp.tokenizer,
-        )
+        try:
+            self.engine.initialize(
+                list(self.cfg["labels"]),
+                self.vocab,
+                lambda: (self.get_gold(example) for example in get_examples()),
+                lang=self.vocab.lang if nlp is None else nlp.lang,
+                count_features=is_complete(nlp),
+                tokenizer=None if nlp is None else nlp.tokenizer,
+            )
+        except BaseException:
+            # The labels are those that the engine has room for.
+            is_ready = self.engine.is_initialized
+            self.cfg["labels"] = list(self.engine.labels) if is_ready else before
+            self._sync_labels()
+            raise
         self._sync_labels()
 
     def update(
@@ -364,6 +371,11 @@ class DynselNER(DynselComponent):
         if isinstance(labels, str):
             raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
         return list(labels)
+
+    def _check_label(self, label: Any) -> None:
+        super()._check_label(label)
+        if not label:
+            raise ValueError(Errors.DS107.format(name=self.name))
 
     def _check_types(self, names: Iterable[str], add_labels: bool) -> None:
         for name in sorted(names):

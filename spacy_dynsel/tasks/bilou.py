@@ -313,6 +313,7 @@ class EntityModel(LinearModel):
         tokenizer (Callable): Divides the entries of gazetteers into words.
         """
         self._check_labels(labels)
+        n_tokens = sum(len(gold.doc) for gold in get_examples())
         if self.gazetteers is not None:
             self._set_lists(self.gazetteers.compile(tokenizer))
         self.labels = list(labels)
@@ -329,7 +330,6 @@ class EntityModel(LinearModel):
                 count_features=count_features,
                 tokenizer=tokenizer,
             )
-        n_tokens = sum(len(gold.doc) for gold in get_examples())
         if n_tokens < MIN_TOKENS_FOR_CUTOFF:
             self._new_learner(self.settings.for_small_data())
         else:

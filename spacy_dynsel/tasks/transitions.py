@@ -269,8 +269,8 @@ class ParsingModel(Resumable):
         lang (str): The language, for clusters.
         """
         self._check_labels(labels)
-        self.labels = list(labels)
         classes, tag_map, n_tokens = self._read_tags(get_examples())
+        self.labels = list(labels)
         self._reader = LexemeReader(
             self._lexical, *classes, *load_clusters(self._lexical, vocab, lang)
         )
