@@ -178,9 +178,10 @@ class DynselParser(DynselComponent):
         write_parses(docs, predictions.heads, labels, predictions.starts, self._deps)
         lifted = self._is_lifted[labels]
         if lifted.any():
-            ends = predictions.ends.tolist()
-            for doc, end in zip(docs, ends, strict=True):
-                tokens = np.flatnonzero(lifted[end - len(doc) : end]).tolist()
+            end = 0
+            for doc in docs:
+                start, end = end, end + len(doc)
+                tokens = np.flatnonzero(lifted[start:end]).tolist()
                 if tokens:
                     restore_arcs(doc, tokens, self._lifted_deps)
         if predictions.leads is not None and self.cfg["confidence"]:
