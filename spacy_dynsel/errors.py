@@ -185,7 +185,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "A gazetteer with embed = false is read when a pipeline is loaded, before there "
         "is a tokenizer: set tokenize = false or embed = true."
     )
-    DS117 = "The entries of the gazetteer '{name}' must be strings in a list."
+    DS117 = "The entries of the gazetteer '{name}' must be a list of strings."
     DS118 = (
         "The model was trained with the gazetteers {found}, but the config has "
         "{expected}. Restore them in the config or train anew."

@@ -46,7 +46,7 @@ class Gazetteers:
         self.paths = {name: Path(path) for name, path in (paths or {}).items()}
         self.entries = {}
         for name, lines in (entries or {}).items():
-            if isinstance(lines, str):
+            if isinstance(lines, str) or not isinstance(lines, Iterable):
                 raise ValueError(Errors.DS117.format(name=name))
             self.entries[name] = list(lines)
         self.tokenize = tokenize
@@ -158,7 +158,8 @@ def _read_file(path: Path) -> list[str]:
 
 def make_gazetteers(
     paths: dict[str, Path] | None = None,
-    entries: dict[str, list[str]] | None = None,
+    # Any iterables of strings: other registered functions may give them.
+    entries: dict[str, Any] | None = None,
     tokenize: bool = True,
     embed: bool = True,
 ) -> Gazetteers:

@@ -174,6 +174,7 @@ def write(tmp_path, data: bytes):
         (lambda folder: {"entries": {"x": []}}, "DS111"),
         (lambda folder: {"entries": {"x": ["a", 5]}}, "DS117"),
         (lambda folder: {"entries": {"x": "London"}}, "DS117"),
+        (lambda folder: {"entries": {"x": 5}}, "DS117"),
         (lambda folder: {"entries": {"x": ["a"]}, "paths": {"x": folder}}, "DS113"),
         (lambda folder: {"entries": {"no name": ["a"]}}, "DS115"),
         (
@@ -213,3 +214,18 @@ def test_any_iterable_will_do(nlp):
     again = Gazetteers(entries={"x": ["a", "a"], "y": ["a"]})
     arrays = again.compile()
     assert arrays["folded_lists"].tolist() == [3]
+
+
+@pytest.mark.parametrize("kind", ["one list", "all lists"])
+def test_entries_of_a_registered_function(nlp, kind, tmp_path):
+    names = ("London", "New York")
+    made = {"one list": iter, "all lists": lambda names: {"cities": set(names)}}[kind]
+    spacy.registry.misc("test_gazetteers.v1", func=lambda: made(names))
+    entries = {"@misc": "test_gazetteers.v1"}
+    if kind == "one list":
+        entries = {"cities": entries}
+    ner = train_ner(nlp, make_examples(nlp), model=config_for(entries=entries))
+    assert sorted(ner.engine.gazetteers.read()["cities"]) == sorted(names)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path).get_pipe("dynsel_ner")
+    assert loaded.to_bytes() == ner.to_bytes()
