@@ -86,18 +86,36 @@ def test_missing_component(corpus, tmp_path):
     assert not (tmp_path / "out.spacy").exists()
 
 
-def test_too_few_docs(tmp_path):
+@pytest.mark.parametrize("n_docs", [0, 1])
+def test_too_few_docs(tmp_path, n_docs):
     nlp = spacy.blank("en")
     path = tmp_path / "one.spacy"
-    DocBin(docs=[Doc(nlp.vocab, words=["a"], tags=["A"])]).to_disk(path)
+    docs = [Doc(nlp.vocab, words=["a"], tags=["A"])]
+    DocBin(docs=docs[:n_docs]).to_disk(path)
     with pytest.raises(ValueError, match="DS126"):
         jackknife(CONFIG, path, tmp_path / "out.spacy", folds=2)
+    assert not (tmp_path / "out.spacy").exists()
+
+
+def test_settings_of_the_config_can_be_replaced(corpus, tmp_path):
+    overrides = {"nlp.lang": "nowhere"}
+    with pytest.raises(ValueError, match=r"DS153.*nowhere"):
+        jackknife(CONFIG, corpus, tmp_path / "out.spacy", overrides=overrides)
 
 
 def test_command(corpus, tmp_path):
     output = tmp_path / "out.spacy"
     command = [sys.executable, "-m", "spacy", "dynsel", "jackknife", str(CONFIG)]
-    arguments = [str(corpus), str(output), "--folds", "2", "--epochs", "1"]
+    arguments = [
+        str(corpus),
+        str(output),
+        "--folds",
+        "2",
+        "--epochs",
+        "1",
+        "--nlp.lang",
+        "pt",
+    ]
     done = subprocess.run(
         [*command, *arguments], capture_output=True, text=True, check=False
     )

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import tqdm  # type: ignore[import-untyped]
+import typer
 from spacy import util
-from spacy.cli._util import Arg, Opt, import_code
+from spacy.cli._util import Arg, Opt, import_code, parse_config_overrides
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
@@ -19,13 +20,14 @@ from ..model_file import write_file
 from ..tasks.model import get_fold
 from ._data import make_language
 from .group import dynsel_cli
-from .options import CODE
+from .options import CODE, WITH_OVERRIDES
 
 BATCH = 64
 
 
-@dynsel_cli.command("jackknife")
+@dynsel_cli.command("jackknife", context_settings=WITH_OVERRIDES)
 def jackknife_cli(
+    ctx: typer.Context,
     config_path: Path = Arg(..., help="Config with a tagger", exists=True),
     input_path: Path = Arg(..., help="DocBin with gold tags", exists=True),
     output_path: Path = Arg(
@@ -53,6 +55,7 @@ def jackknife_cli(
         epochs=epochs,
         dropout=dropout,
         seed=seed,
+        overrides=parse_config_overrides(ctx.args),
     )
 
 
@@ -66,6 +69,7 @@ def jackknife(
     epochs: int = 8,
     dropout: float = 0.1,
     seed: int = 0,
+    overrides: dict[str, Any] | None = None,
 ) -> float:
     """Write a corpus whose tags come from taggers that have not seen the doc.
 
@@ -77,9 +81,10 @@ def jackknife(
     epochs (int): How often each of them sees its data.
     dropout (float): The share of templates that is left out at random.
     seed (int): For the order of the data.
+    overrides (dict): Settings that replace those of the config.
     RETURNS (float): The share of tags that are as they were.
     """
-    config = util.load_config(config_path, interpolate=False)
+    config = util.load_config(config_path, overrides=overrides or {}, interpolate=False)
     if name not in config.get("components", {}):
         known = ", ".join(config.get("components", {}))
         raise ValueError(Errors.DS125.format(name=name, known=known))
@@ -87,14 +92,14 @@ def jackknife(
     docs = list(DocBin().from_disk(input_path).get_docs(nlp.vocab))
     golds = [doc.copy() for doc in docs]
     numbers = [get_fold(doc, folds) for doc in docs]
+    if len(set(numbers)) < 2:
+        raise ValueError(Errors.DS126.format(path=input_path, folds=folds))
     n_right = n_tokens = 0
     for fold in range(folds):
         inside = [i for i, number in enumerate(numbers) if number == fold]
         outside = [golds[i] for i, number in enumerate(numbers) if number != fold]
         if not inside:
             continue
-        if not outside:
-            raise ValueError(Errors.DS126.format(path=input_path, folds=folds))
         msg.info(f"Fold {fold + 1} of {folds}: {len(inside)} docs")
         tagger = _train(config, name, nlp, outside, epochs, dropout, seed)
         for batch in minibatch(inside, BATCH):
