@@ -788,14 +788,24 @@ def test_frozen_sourced_and_annotating(nlp, tmp_path):
         assert set(kept) <= set(found)
 
 
-def test_shipped_config_trains(nlp, tmp_path):
+@pytest.mark.parametrize("name", ["ner", "ner_resources"])
+def test_shipped_configs_train(nlp, name, tmp_path):
     docs = [example.reference for example in make_examples(nlp)]
     DocBin(docs=docs * 5).to_disk(tmp_path / "data.spacy")
     path = str(tmp_path / "data.spacy")
-    train(
-        CONFIGS / "ner.cfg",
-        tmp_path / "out",
-        overrides={"paths.train": path, "paths.dev": path, "training.max_epochs": 2},
-    )
-    loaded = spacy.load(tmp_path / "out" / "model-best")
-    assert loaded.get_pipe("dynsel_ner").labels == ("LOC", "PERSON")
+    overrides = {"paths.train": path, "paths.dev": path, "training.max_epochs": 2}
+    lists = []
+    if name == "ner_resources":
+        lists = ["cities", "countries", "family", "given", "states"]
+        for each in lists:
+            (tmp_path / f"{each}.txt").write_text(f"{each}\n", encoding="utf8")
+        # The clusters of English would take most of the time.
+        overrides |= {"paths.gazetteers": str(tmp_path), "nlp.lang": "xx"}
+    train(CONFIGS / f"{name}.cfg", tmp_path / "out", overrides=overrides)
+    ner = spacy.load(tmp_path / "out" / "model-best").get_pipe("dynsel_ner")
+    assert ner.labels == ("LOC", "PERSON")
+    used = {
+        atom.column for spec in ner.engine.templates.templates for atom in spec.atoms
+    }
+    assert used >= {f"list_{each}" for each in lists}
+    assert any(column.startswith("cluster") for column in used) == bool(lists)
