@@ -158,10 +158,6 @@ class Errors(metaclass=ErrorsWithCodes):
         "The model file and the config differ in two_passes: one has a second pass, the "
         "other not. Restore the setting in the config or train anew."
     )
-    DS107 = (
-        "A label of component '{name}' is empty, which stands for tokens that are not to "
-        "be part of an entity. Give it a name."
-    )
     # Gazetteers
     DS110 = "Can't read the gazetteer file '{path}': {reason}."
     DS111 = (

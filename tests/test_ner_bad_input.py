@@ -165,9 +165,9 @@ def test_too_many_labels(nlp):
 
 def test_empty_labels(nlp, ner):
     """Tokens that are blocked have an empty label."""
-    with pytest.raises(ValueError, match="DS107"):
+    with pytest.raises(ValueError, match="DS041"):
         ner.add_label("")
-    with pytest.raises(ValueError, match="DS107"):
+    with pytest.raises(ValueError, match="DS041"):
         ner.initialize(lambda: make_examples(nlp), labels=["LOC", ""])
     assert ner.labels == ("LOC", "PERSON")
 

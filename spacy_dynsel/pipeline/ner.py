@@ -372,11 +372,6 @@ class DynselNER(DynselComponent):
             raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
         return list(labels)
 
-    def _check_label(self, label: Any) -> None:
-        super()._check_label(label)
-        if not label:
-            raise ValueError(Errors.DS107.format(name=self.name))
-
     def _check_types(self, names: Iterable[str], add_labels: bool) -> None:
         for name in sorted(names):
             if name.startswith("!"):
