@@ -10,11 +10,17 @@ namespace dynsel {
 
 constexpr int LINE_SIZE = 8;
 
-// Keys, and values that are not 0. A line that is full goes on in the next one.
+// Keys in ascending order, and values that are not 0. A line that is full goes on in the
+// next one.
 struct alignas(64) Line {
     uint32_t keys[LINE_SIZE];
     uint32_t values[LINE_SIZE];
 };
+
+// Whether a key that is not in its line can be in the next one.
+static inline bool goes_on(const Line* line, uint32_t key) {
+    return (line->values[LINE_SIZE - 1] != 0) & (line->keys[LINE_SIZE - 1] < key);
+}
 
 struct Lines {
     const Line* lines;
@@ -72,7 +78,7 @@ static inline uint32_t find_from(const Line* line, uint32_t key) {
         for (int i = 0; i < LINE_SIZE; ++i)
             value |= line->keys[i] == key ? line->values[i] : 0;
 #endif
-        if (__builtin_expect(value || !line->values[LINE_SIZE - 1], 1)) return value;
+        if (__builtin_expect(!goes_on(line, key), 1)) return value;
         ++line;
     }
 }
@@ -93,8 +99,8 @@ static inline void add_values(Sums* sums, Lines lines, const uint32_t* keys, int
     for (int i = 0; i < n; ++i) {
         const Line* line = get_line(lines, keys[i]);
         __m128i found = match_line(line, keys[i]);
-        if (__builtin_expect(line->values[LINE_SIZE - 1] != 0, 0))
-            found = _mm_cvtsi32_si128(static_cast<int>(find_from(line, keys[i])));
+        if (__builtin_expect(goes_on(line, keys[i]), 0))
+            found = _mm_cvtsi32_si128(static_cast<int>(find_from(line + 1, keys[i])));
         // A byte on top of itself, shifted down, is the byte with its sign.
         low = _mm_add_epi16(low, _mm_srai_epi16(_mm_unpacklo_epi8(found, found), 8));
         high = _mm_add_epi16(high, _mm_srai_epi16(_mm_unpackhi_epi8(found, found), 8));

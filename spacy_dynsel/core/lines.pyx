@@ -22,9 +22,10 @@ cdef class Lines:
     """
 
     def __init__(self, size_t n_keys):
-        cdef size_t n_lines = max(<size_t>MIN_LINES, 2 * n_keys // LINE_SIZE + 1)
+        cdef size_t n_lines = max(<size_t>MIN_LINES, 5 * n_keys // (2 * LINE_SIZE) + 1)
         cdef size_t address
-        # Half full on average, and room for all that moves on from the last line.
+        # So few on average that nearly none is full, which takes a second look; and room
+        # for all that moves on from the last line.
         self._memory, address = new_lines(n_lines + n_keys // LINE_SIZE + 2)
         self._n_keys = n_keys
         self.filling.lines = <Line*>address
