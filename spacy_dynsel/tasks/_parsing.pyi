@@ -46,7 +46,7 @@ def parse(
     actions: SmallScorer,
     labels: RowScorer,
     boundaries: SmallScorer | None,
-    margins: tuple[list[int], list[int]],
+    margins: tuple[list[int], list[int], list[int]],
     n_threads: int,
     n_branches: int = 0,
     branch_lead: float = 0,

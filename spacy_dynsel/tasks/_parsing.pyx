@@ -105,6 +105,7 @@ cdef struct ParserC:
     const FeaturesC* boundary_features
     const int* action_margins
     const int* label_margins
+    const int* boundary_margins
     const score_t* limits
     int n_lexical
     int n_branches           # to try for a sentence
@@ -592,7 +593,8 @@ def parse(
     features (tuple): The Features of actions, labels and boundaries.
     boundaries (SmallScorer): Finds the sentences of docs that do not say where they
         start; if missing, such docs are one sentence.
-    margins (tuple): The margins of the stages of actions and labels, but the last.
+    margins (tuple): The margins of the stages of actions, labels and boundaries, but the
+        last.
     n_branches (int): How many second-best actions to try for a sentence.
     branch_lead (float): The lead from which on actions are not doubted.
     rank_features (RankFeatures), ranks (ShortLines): The templates and the weights by
@@ -607,6 +609,7 @@ def parse(
     cdef vector[score_t] limits
     cdef vector[int] action_margins = margins[0]
     cdef vector[int] label_margins = margins[1]
+    cdef vector[int] boundary_margins = margins[2]
     cdef Features action_features = features[0]
     cdef Features label_features = features[1]
     cdef Features boundary_features = features[2]
@@ -663,6 +666,7 @@ def parse(
         job.parser.label_features = &label_features.c
         job.parser.action_margins = action_margins.data()
         job.parser.label_margins = label_margins.data()
+        job.parser.boundary_margins = boundary_margins.data()
         job.parser.limits = limits.data()
         job.parser.n_branches = 0
         job.parser.ranks = NULL
@@ -870,22 +874,38 @@ cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept no
 
 
 cdef int ask_boundary(
-    const ParserC* parser, SentenceC* whole, int token, int last, feat_t* keys
+    const ParserC* parser, SentenceC* whole, int token, int last, int stage, feat_t* keys
 ) noexcept nogil:
-    """Ask whether a sentence starts at a token, if the last one did at another.
-    RETURNS: The number of keys."""
+    """Ask, for a stage, whether a sentence starts at a token, if the last one did at
+    another. RETURNS: The number of keys."""
     cdef const FeaturesC* features = parser.boundary_features
     cdef int[MAX_PLACES] places
     cdef atom_t[MAX_SLOTS] values
-    cdef int stage
-    cdef int n_keys = 0
     find_boundary_places(whole, token, last, places)
-    read_slots(whole, features, 0, features.n_slots, places, values)
-    for stage in range(parser.boundaries.program.n_stages):
-        n_keys += ask_lines(
-            features.stages[stage], parser.boundaries.weights, values, keys + n_keys
-        )
-    return n_keys
+    read_slots(whole, features, 0, features.stage_ends[stage], places, values)
+    return ask_lines(
+        features.stages[stage], parser.boundaries.weights, values, keys
+    )
+
+
+cdef bint is_start(
+    const ParserC* parser, SentenceC* whole, int token, int last, feat_t* keys, int n_keys
+) noexcept nogil:
+    """Whether a sentence starts at a token, whose first stage was asked for."""
+    cdef Sums sums
+    cdef ChoiceC choice
+    cdef int stage = 0
+    memset(&sums, 0, sizeof(Sums))
+    while True:
+        add_values(&sums, parser.boundaries.weights, keys, n_keys)
+        choice = choose(&sums, 3)
+        if (
+            stage + 1 == parser.boundaries.program.n_stages
+            or choice.lead >= parser.boundary_margins[stage]
+        ):
+            return choice.label == 1
+        stage += 1
+        n_keys = ask_boundary(parser, whole, token, last, stage, keys)
 
 
 cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept nogil:
@@ -899,7 +919,6 @@ cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept 
     cdef int[2] n_keys
     cdef int asked = NONE
     cdef int asked_last = NONE
-    cdef Sums sums
     cdef int i, token, last, given
     worker.starts.assign(whole.n + 1, False)
     start(whole)
@@ -918,16 +937,16 @@ cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept 
             worker.starts[i] = i == 0 or given == 1
         else:
             if asked != i or asked_last != last:
-                n_keys[i & 1] = ask_boundary(parser, whole, i, last, keys[i & 1])
+                n_keys[i & 1] = ask_boundary(parser, whole, i, last, 0, keys[i & 1])
             if i + 1 < whole.n:
                 asked = i + 1
                 asked_last = last
                 n_keys[asked & 1] = ask_boundary(
-                    parser, whole, asked, last, keys[asked & 1]
+                    parser, whole, asked, last, 0, keys[asked & 1]
                 )
-            memset(&sums, 0, sizeof(Sums))
-            add_values(&sums, parser.boundaries.weights, keys[i & 1], n_keys[i & 1])
-            worker.starts[i] = choose(&sums, 3).label == 1
+            worker.starts[i] = is_start(
+                parser, whole, i, last, keys[i & 1], n_keys[i & 1]
+            )
         if worker.starts[i]:
             last = i
             starts[whole.tokens[i] if i else 0] = True
