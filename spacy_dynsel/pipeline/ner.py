@@ -20,6 +20,7 @@ from ..bridge import (
     write_entities,
 )
 from ..errors import Errors
+from ..model_file import FileData
 from ..tasks.bilou import (
     MAX_BIAS,
     MAX_TYPES,
@@ -342,6 +343,11 @@ class DynselNER(DynselComponent):
         self.engine.set_types(self._types)
         if self.engine.is_initialized:
             self.model.set_dim("nO", self.engine.n_outputs, force=True)
+
+    def _load_engine(self, data: FileData) -> None:
+        # The bias first: weights that are there would be compiled again with it.
+        self._check_settings()
+        super()._load_engine(data)
 
     def _check_settings(self) -> None:
         super()._check_settings()
