@@ -35,7 +35,7 @@ def draw_bars(groups: dict[str, dict[str, float]], unit: str) -> str:
         parts.append(
             f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{bottom}"/>'
             f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">'
-            f"{10**power:,}</text>"
+            f'10<tspan dy="-5" font-size="9">{power}</tspan></text>'
         )
     y = 8
     for number, (title, group) in enumerate(groups.items()):
