@@ -9,12 +9,12 @@
 Tagger, parser and entity recognizer are trained on the documents of one corpus and the
 sentences of another, which has the entities, ours and spaCy's on the same data;
 CRFsuite and NLTK's perceptron learn from the sentences of each. All are measured on
-test splits; accuracy is that of tags, LAS and F1. Speeds are by CPU time, the best of several rounds, in which all candidates
-take turns; "spread" is the worst over the best. Times of two threads or processes and
-of single texts are by the clock. "from raw text" has the tokenizer in it. Cycles are
-times over that of an addition. What is
-trained is kept in benchmarks/cache, and peers that are not installed are left out. The
-results are written as JSON, with charts, to benchmarks/results.
+test splits; accuracy is that of tags, LAS and F1. Speeds are by CPU time, the best of
+several rounds, in which all candidates take turns; "spread" is the worst over the best.
+Times of two threads or processes and of single texts are by the clock. "from raw text"
+has the tokenizer in it. Cycles are times over that of an addition. What is trained is
+kept in benchmarks/cache, and peers that are not installed are left out. The results are
+written as JSON, with charts, to benchmarks/results.
 """
 
 import argparse
