@@ -6,7 +6,12 @@ import pytest
 from spacy_dynsel.core.lines import ShortLines
 from spacy_dynsel.core.program import Program
 from spacy_dynsel.core.rows import RowScorer
-from spacy_dynsel.core.scorer import check_weights, pack_weights, unpack_weights
+from spacy_dynsel.core.scorer import (
+    check_weights,
+    kernel_names,
+    pack_weights,
+    unpack_weights,
+)
 from spacy_dynsel.core.small import SmallScorer
 from spacy_dynsel.templates import parse_templates
 
@@ -78,6 +83,31 @@ def test_compiled_weights_are_given_back(make, n_labels, seed):
         for one, other in zip(found, weights, strict=True):
             assert one.tolist() == other.tolist()
             assert one.dtype == other.dtype
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sums_of_weights_agree(seed):
+    rng = np.random.default_rng(seed)
+    keys = draw_keys(rng)
+    # All bytes, and all of them in one feature.
+    table = rng.integers(-128, 128, (len(keys), 4))
+    table[rng.random(len(keys)) < 0.1] = -128
+    features, labels = np.nonzero(table)
+    index, slots = pack_weights(
+        keys[features],
+        labels.astype("uint32"),
+        table[features, labels].astype("int8"),
+        4,
+    )
+    templates = parse_templates(["word"])
+    program = Program(templates, [], [], [], list(templates.templates[0].atoms))
+    scorer = SmallScorer(program, 4, index, slots, 1.0)
+    rows = dict(zip(keys.tolist(), table.tolist(), strict=True))
+    asked = [*rows, *draw_keys(rng).tolist()]
+    for some in (*([key] for key in asked), asked[:100]):
+        expected = np.sum([rows.get(key, [0] * 4) for key in some], axis=0).tolist()
+        for kind in range(len(kernel_names())):
+            assert scorer.sum(some, kind) == expected
 
 
 def test_weights_out_of_order_are_refused():

@@ -291,11 +291,13 @@ static inline const Kernels* get_kernels(int kind) {
     return nullptr;
 }
 
-static inline const Kernels* best_kernels() {
-    for (int kind = N_KERNELS - 1; kind > 0; --kind)
-        if (const Kernels* kernels = get_kernels(kind)) return kernels;
-    return get_kernels(0);
+static inline int best_kind() {
+    int kind = N_KERNELS - 1;
+    while (get_kernels(kind) == nullptr) --kind;
+    return kind;
 }
+
+static inline const Kernels* best_kernels() { return get_kernels(best_kind()); }
 
 // A pointer that one thread publishes while others read it.
 static inline void* load_pointer(void* const* place) {

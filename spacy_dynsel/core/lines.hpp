@@ -1,128 +1,190 @@
 // Hash tables in which a lookup reads one cache line, and the sums of what they hold.
 //
 // Keys are hashes: the line of a key is proportional to it, so that keys in ascending
-// order fill a table from its start to its end.
+// order fill a table from its start to its end. There are so many lines that the keys of
+// one of them differ in their low halves, which are all that is kept of them.
 #pragma once
+#include <algorithm>
+#include <vector>
+
 #include "hashing.hpp"
 #include "kernels.hpp"
 
 namespace dynsel {
 
-constexpr int LINE_SIZE = 8;
-
-// Keys in ascending order, and values that are not 0. A line that is full goes on in the
-// next one.
-struct alignas(64) Line {
-    uint32_t keys[LINE_SIZE];
-    uint32_t values[LINE_SIZE];
+// What finds no place in its line: keys in ascending order, and their values.
+struct Others {
+    std::vector<uint32_t> keys;
+    std::vector<uint32_t> values;
 };
 
-// Whether a key that is not in its line can be in the next one.
-static inline bool goes_on(const Line* line, uint32_t key) {
-    return (line->values[LINE_SIZE - 1] != 0) & (line->keys[LINE_SIZE - 1] < key);
+static inline uint32_t find_other(const Others& others, uint32_t key) {
+    const auto place = std::lower_bound(others.keys.begin(), others.keys.end(), key);
+    if (place == others.keys.end() || *place != key) return 0;
+    return others.values[static_cast<size_t>(place - others.keys.begin())];
 }
+
+constexpr int LINE_SIZE = 10;
+// What a line says of keys that it does not hold, if it was too small for all.
+constexpr uint32_t ELSEWHERE = 0x80808080u;
+
+struct alignas(64) Line {
+    uint16_t checks[LINE_SIZE];
+    // The last one is that of keys that are not there.
+    uint32_t values[LINE_SIZE + 1];
+};
 
 struct Lines {
     const Line* lines;
     uint32_t n_lines;
+    const Others* others;
 };
 
-// A table that is being filled, up to a place.
+// A table that is being filled.
 struct Filling {
     Line* lines;
     uint32_t n_lines;
-    size_t place;
+    Others* others;
+    uint32_t line;  // where the last key went, as number n - 1
+    int n;
 };
 
-// Puts a key with a value that is not 0 behind those before it, which are smaller, or
-// changes the value of the last one. Without branches, since nothing foretells them.
-static inline void put(Filling* table, uint32_t key, uint32_t value, bool is_new) {
-    const size_t first = (static_cast<uint64_t>(key) * table->n_lines >> 32) * LINE_SIZE;
-    const size_t next = table->place + is_new;
-    table->place = next < first ? first : next;
-    Line* line = table->lines + table->place / LINE_SIZE;
-    line->keys[table->place % LINE_SIZE] = key;
-    line->values[table->place % LINE_SIZE] = value;
+static inline uint32_t get_number(uint32_t n_lines, uint32_t key) {
+    return static_cast<uint32_t>(static_cast<uint64_t>(key) * n_lines >> 32);
 }
 
-static inline const Line* get_line(Lines lines, uint32_t key) {
-    return lines.lines + (static_cast<uint64_t>(key) * lines.n_lines >> 32);
+// Puts a key with a value that is not 0 behind those before it, which are smaller, or
+// changes the value of the last one.
+static inline void put(Filling* table, uint32_t key, uint32_t value, bool is_new) {
+    const uint32_t number = get_number(table->n_lines, key);
+    // No branch: nothing foretells where a line ends.
+    table->n = (number == table->line ? table->n : 0) + is_new;
+    table->line = number;
+    Line* line = table->lines + number;
+    if (__builtin_expect(table->n <= LINE_SIZE, 1)) {
+        line->checks[table->n - 1] = static_cast<uint16_t>(key);
+        line->values[table->n - 1] = value;
+        return;
+    }
+    line->values[LINE_SIZE] = ELSEWHERE;
+    Others* others = table->others;
+    others->keys.resize(others->keys.size() + is_new);
+    others->values.resize(others->keys.size());
+    others->keys.back() = key;
+    others->values.back() = value;
+}
+
+static inline const Line* get_line(const Lines& lines, uint32_t key) {
+    return lines.lines + get_number(lines.n_lines, key);
 }
 
 #if defined(DYNSEL_SSE2)
 static inline __m128i load_block(const void* from, int i) {
     return _mm_load_si128(reinterpret_cast<const __m128i*>(from) + i);
 }
-
-// The value of a key in one of four places, or 0 in all of them. Without branches:
-// whether a feature is there cannot be foretold.
-static inline __m128i match_line(const Line* line, uint32_t key) {
-    const __m128i wanted = _mm_set1_epi32(static_cast<int>(key));
-    return _mm_or_si128(_mm_and_si128(_mm_cmpeq_epi32(load_block(line, 0), wanted),
-                                      load_block(line, 2)),
-                        _mm_and_si128(_mm_cmpeq_epi32(load_block(line, 1), wanted),
-                                      load_block(line, 3)));
-}
 #endif
 
-// The value of a key, or 0, from a line on.
-static inline uint32_t find_from(const Line* line, uint32_t key) {
-    while (true) {
+// Where a line has the value of a key. Without branches: whether a feature is there
+// cannot be foretold.
+static inline int find_place(const Line* line, uint32_t key) {
 #if defined(DYNSEL_SSE2)
-        __m128i found = match_line(line, key);
-        found = _mm_or_si128(found, _mm_shuffle_epi32(found, _MM_SHUFFLE(1, 0, 3, 2)));
-        found = _mm_or_si128(found, _mm_shuffle_epi32(found, _MM_SHUFFLE(2, 3, 0, 1)));
-        const uint32_t value = static_cast<uint32_t>(_mm_cvtsi128_si32(found));
+    const __m128i wanted = _mm_set1_epi16(static_cast<int16_t>(key));
+    const int found = _mm_movemask_epi8(
+        _mm_packs_epi16(_mm_cmpeq_epi16(load_block(line, 0), wanted),
+                        _mm_cmpeq_epi16(load_block(line, 1), wanted)));
+    // Behind the checks are values, which do not count.
+    return lowest_bit(static_cast<unsigned>(found) | 1u << LINE_SIZE);
 #else
-        uint32_t value = 0;
-        for (int i = 0; i < LINE_SIZE; ++i)
-            value |= line->keys[i] == key ? line->values[i] : 0;
+    int place = LINE_SIZE;
+    for (int i = LINE_SIZE - 1; i >= 0; --i)
+        place = line->checks[i] == static_cast<uint16_t>(key) ? i : place;
+    return place;
 #endif
-        if (__builtin_expect(!goes_on(line, key), 1)) return value;
-        ++line;
-    }
 }
 
-static inline uint32_t find_value(Lines lines, uint32_t key) {
-    return find_from(get_line(lines, key), key);
+// The value of a key whose line says that it is elsewhere, unless that is its value.
+static inline uint32_t look_elsewhere(const Lines& lines, uint32_t key) {
+    const bool is_here = find_place(get_line(lines, key), key) < LINE_SIZE;
+    return is_here ? ELSEWHERE : find_other(*lines.others, key);
+}
+
+// The value of a key, or 0.
+static inline uint32_t find_value(const Lines& lines, uint32_t key) {
+    const Line* line = get_line(lines, key);
+    const uint32_t value = line->values[find_place(line, key)];
+    if (__builtin_expect(value == ELSEWHERE, 0)) return look_elsewhere(lines, key);
+    return value;
 }
 
 struct Sums {
     int16_t of[4];
 };
 
-// Adds the values of some keys, each four signed bytes, to four sums.
-static inline void add_values(Sums* sums, Lines lines, const uint32_t* keys, int n) {
-#if defined(DYNSEL_SSE2)
-    __m128i low = _mm_setzero_si128();
-    __m128i high = _mm_setzero_si128();
-    for (int i = 0; i < n; ++i) {
-        const Line* line = get_line(lines, keys[i]);
-        __m128i found = match_line(line, keys[i]);
-        if (__builtin_expect(goes_on(line, keys[i]), 0))
-            found = _mm_cvtsi32_si128(static_cast<int>(find_from(line + 1, keys[i])));
-        // A byte on top of itself, shifted down, is the byte with its sign.
-        low = _mm_add_epi16(low, _mm_srai_epi16(_mm_unpacklo_epi8(found, found), 8));
-        high = _mm_add_epi16(high, _mm_srai_epi16(_mm_unpackhi_epi8(found, found), 8));
-    }
-    low = _mm_add_epi16(low, high);
-    low = _mm_add_epi16(low, _mm_shuffle_epi32(low, _MM_SHUFFLE(1, 0, 3, 2)));
-    __m128i* to = reinterpret_cast<__m128i*>(sums);
-    _mm_storel_epi64(to, _mm_add_epi16(_mm_loadl_epi64(to), low));
-#else
+static inline void add_values_plain(Sums* sums, const Lines& lines,
+                                    const uint32_t* keys, int n) {
     for (int i = 0; i < n; ++i) {
         const uint32_t value = find_value(lines, keys[i]);
         for (int j = 0; j < 4; ++j)
             sums->of[j] = static_cast<int16_t>(
                 sums->of[j] + static_cast<int8_t>(value >> (8 * j) & 0xFF));
     }
+}
+
+#if defined(DYNSEL_SSE2)
+static inline void add_values_sse2(Sums* sums, const Lines& lines, const uint32_t* keys,
+                                   int n) {
+    __m128i* to = reinterpret_cast<__m128i*>(sums);
+    __m128i sum = _mm_loadl_epi64(to);
+    for (int i = 0; i < n; ++i) {
+        const __m128i value =
+            _mm_cvtsi32_si128(static_cast<int>(find_value(lines, keys[i])));
+        // A byte on top of itself, shifted down, is the byte with its sign.
+        sum = _mm_add_epi16(sum, _mm_srai_epi16(_mm_unpacklo_epi8(value, value), 8));
+    }
+    _mm_storel_epi64(to, sum);
+}
 #endif
+
+#if defined(DYNSEL_AVX2)
+DYNSEL_AVX2 static inline void add_values_avx2(Sums* sums, const Lines& lines,
+                                               const uint32_t* keys, int n) {
+    __m128i* to = reinterpret_cast<__m128i*>(sums);
+    __m128i sum = _mm_loadl_epi64(to);
+    for (int i = 0; i < n; ++i) {
+        const Line* line = get_line(lines, keys[i]);
+        const __m256i found = _mm256_cmpeq_epi16(
+            _mm256_load_si256(reinterpret_cast<const __m256i*>(line)),
+            _mm256_set1_epi16(static_cast<int16_t>(keys[i])));
+        // Two bits a check.
+        const int place = lowest_bit(static_cast<unsigned>(_mm256_movemask_epi8(found)) |
+                                     1u << 2 * LINE_SIZE);
+        uint32_t value = line->values[place / 2];
+        if (__builtin_expect(value == ELSEWHERE, 0))
+            value = look_elsewhere(lines, keys[i]);
+        sum = _mm_add_epi16(
+            sum, _mm_cvtepi8_epi16(_mm_cvtsi32_si128(static_cast<int>(value))));
+    }
+    _mm_storel_epi64(to, sum);
+}
+#endif
+
+// Adds the values of some keys, each four signed bytes, to four sums.
+typedef void (*AddValues)(Sums*, const Lines&, const uint32_t*, int);
+
+// The form of a kind, as those of the other kernels.
+static inline AddValues get_add_values(int kind) {
+#if defined(DYNSEL_SSE2)
+    if (kind == 1) return add_values_sse2;
+#endif
+#if defined(DYNSEL_AVX2)
+    if (kind == 2) return add_values_avx2;
+#endif
+    return add_values_plain;
 }
 
 constexpr int SHORT_LINE_SIZE = 16;
 
-// The low halves of keys, and values that are not 0. There are so many lines that the
-// keys of one of them differ in their low halves. What finds no place is elsewhere.
+// Values that are not 0. Nothing says whether a line that is full was too small.
 struct alignas(64) ShortLine {
     uint16_t checks[SHORT_LINE_SIZE];
     int16_t values[SHORT_LINE_SIZE];
@@ -131,19 +193,19 @@ struct alignas(64) ShortLine {
 struct ShortLines {
     const ShortLine* lines;
     uint32_t n_lines;
-    Lines elsewhere;
+    const Others* others;
 };
 
-static inline const ShortLine* get_line(ShortLines lines, uint32_t key) {
-    return lines.lines + (static_cast<uint64_t>(key) * lines.n_lines >> 32);
+static inline const ShortLine* get_line(const ShortLines& lines, uint32_t key) {
+    return lines.lines + get_number(lines.n_lines, key);
 }
 
-static inline int find_elsewhere(ShortLines lines, uint32_t key) {
-    return static_cast<int32_t>(find_value(lines.elsewhere, key));
+static inline int find_elsewhere(const ShortLines& lines, uint32_t key) {
+    return static_cast<int32_t>(find_other(*lines.others, key));
 }
 
 // The sum of the values of some keys, each times its sign.
-static inline int64_t sum_values(ShortLines lines, const uint32_t* keys,
+static inline int64_t sum_values(const ShortLines& lines, const uint32_t* keys,
                                  const int16_t* signs, size_t n) {
     int64_t sum = 0;
 #if defined(DYNSEL_SSE2)
@@ -183,7 +245,7 @@ static inline int64_t sum_values(ShortLines lines, const uint32_t* keys,
 }
 
 template <typename Table>
-static inline void prefetch(Table lines, uint32_t key) {
+static inline void prefetch(const Table& lines, uint32_t key) {
     DYNSEL_PREFETCH(get_line(lines, key));
 }
 
@@ -202,7 +264,7 @@ struct SlotStage {
 };
 
 template <int N>
-static inline void ask_templates(const SlotStage& stage, Lines lines,
+static inline void ask_templates(const SlotStage& stage, const Lines& lines,
                                  const uint32_t* values, uint32_t* keys) {
     for (int t = N > 1 ? stage.ends[N - 2] : 0; t < stage.ends[N - 1]; ++t) {
         const SlotTemplate& one = stage.templates[t];
@@ -214,8 +276,8 @@ static inline void ask_templates(const SlotStage& stage, Lines lines,
 }
 
 // Works out the keys of a stage and asks for their lines. Returns how many there are.
-static inline int ask_lines(const SlotStage& stage, Lines lines, const uint32_t* values,
-                            uint32_t* keys) {
+static inline int ask_lines(const SlotStage& stage, const Lines& lines,
+                            const uint32_t* values, uint32_t* keys) {
     ask_templates<1>(stage, lines, values, keys);
     ask_templates<2>(stage, lines, values, keys);
     ask_templates<3>(stage, lines, values, keys);

@@ -8,18 +8,25 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
     int LINE_SIZE
     int SHORT_LINE_SIZE
 
+    cdef cppclass Others:
+        vector[uint32_t] keys
+        vector[uint32_t] values
+
     cdef struct Line:
-        uint32_t* keys
+        uint16_t* checks
         uint32_t* values
 
     cdef struct LinesC "dynsel::Lines":
         const Line* lines
         uint32_t n_lines
+        const Others* others
 
     cdef struct FillingC "dynsel::Filling":
         Line* lines
         uint32_t n_lines
-        size_t place
+        Others* others
+        uint32_t line
+        int n
 
     cdef struct ShortLine:
         uint16_t* checks
@@ -28,10 +35,12 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
     cdef struct ShortLinesC "dynsel::ShortLines":
         const ShortLine* lines
         uint32_t n_lines
-        LinesC elsewhere
+        const Others* others
 
     cdef struct Sums:
         int16_t* of
+
+    ctypedef void (*AddValues)(Sums*, const LinesC&, const feat_t*, int) noexcept nogil
 
     cdef struct SlotTemplateC "dynsel::SlotTemplate":
         uint64_t seed
@@ -43,7 +52,7 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
 
     void put(FillingC* table, feat_t key, uint32_t value, bint is_new)
     uint32_t find_value(LinesC lines, feat_t key)
-    void add_values(Sums* sums, LinesC lines, const feat_t* keys, int n)
+    AddValues get_add_values(int kind)
     int64_t sum_values(
         ShortLinesC lines, const feat_t* keys, const int16_t* signs, size_t n
     )
@@ -53,13 +62,12 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
 
 cdef class Lines:
     cdef object _memory
-    cdef size_t _n_keys
+    cdef Others _others
     cdef FillingC filling
     cdef LinesC c
 
 
 cdef class ShortLines:
     cdef object _memory
-    cdef Lines _elsewhere
-    cdef size_t _n_keys
+    cdef Others _others
     cdef ShortLinesC c

@@ -26,6 +26,7 @@ cdef extern from "kernels.hpp" namespace "dynsel" nogil:
     int LANES
     int N_KERNELS
     const Kernels* get_kernels(int kind)
+    int best_kind()
     const Kernels* best_kernels()
 
 

@@ -1,5 +1,5 @@
 """The compiled form of a classifier over slots with up to four labels."""
-from .lines cimport Lines, LinesC
+from .lines cimport AddValues, Lines, LinesC
 from .program cimport Program, ProgramC
 
 cdef enum:
@@ -9,6 +9,7 @@ cdef enum:
 cdef struct SmallC:
     const ProgramC* program
     LinesC weights           # the four weights of a feature, as bytes
+    AddValues add_values     # for this machine
 
 
 cdef class SmallScorer:

@@ -1,7 +1,16 @@
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
 import numpy as np
 
-from .lines cimport FillingC, put
-from .scorer cimport count_features, get_bucket_bits, get_check, get_label
+from .lines cimport FillingC, Sums, get_add_values, put
+from .scorer cimport (
+    best_kind,
+    count_features,
+    get_bucket_bits,
+    get_check,
+    get_label,
+)
 from .typedefs cimport feat_t, uint32_t
 
 
@@ -48,6 +57,16 @@ cdef class SmallScorer:
         self._weights.filling = table
         self.c.program = &program.c
         self.c.weights = self._weights.c
+        self.c.add_values = get_add_values(best_kind())
+
+    def sum(self, vector[feat_t] keys, int kind) -> list:
+        """The sums of the weights of some features, by the kernels of a kind, see
+        kernel_names."""
+        cdef Sums sums
+        cdef int label
+        memset(&sums, 0, sizeof(Sums))
+        get_add_values(kind)(&sums, self.c.weights, keys.data(), <int>keys.size())
+        return [sums.of[label] for label in range(self.n_labels)]
 
     def unpack(self) -> tuple:
         """The weights: arrays of keys, labels and weights, see pack_weights."""

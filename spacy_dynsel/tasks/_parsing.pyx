@@ -26,7 +26,6 @@ from ..core.lines cimport (
     ShortLines,
     ShortLinesC,
     Sums,
-    add_values,
     ask_lines,
     prefetch,
     sum_values,
@@ -80,7 +79,7 @@ from .workers cimport atomic_int, free_reference, new_reference, run_workers
 cdef enum:
     MAX_KEYS = 256
     # Sentences that a worker parses at once.
-    GROUP = 8
+    GROUP = 4
     # Tokens that a thread takes at once; docs are not divided.
     TASK = 2048
 
@@ -281,7 +280,9 @@ cdef bint advance(
     cdef Verdict verdict
     cdef int margin
     if run.phase == ACTION:
-        add_values(&run.sums, parser.actions.weights, run.keys, run.n_keys)
+        parser.actions.add_values(
+            &run.sums, parser.actions.weights, run.keys, run.n_keys
+        )
         choice = choose(&run.sums, get_valid(run.now))
         if (
             run.stage + 1 < parser.actions.program.n_stages
@@ -897,7 +898,7 @@ cdef bint is_start(
     cdef int stage = 0
     memset(&sums, 0, sizeof(Sums))
     while True:
-        add_values(&sums, parser.boundaries.weights, keys, n_keys)
+        parser.boundaries.add_values(&sums, parser.boundaries.weights, keys, n_keys)
         choice = choose(&sums, 3)
         if (
             stage + 1 == parser.boundaries.program.n_stages
