@@ -18,6 +18,8 @@ Level: TypeAlias = Literal["sentence", "paragraph", "document"]
 
 N_COLUMNS = 10
 EMPTY = "_"
+# What spaCy calls an arc of which only the head is known.
+UNKNOWN_LABEL = "dep"
 # No sentence has as many words as this number could say.
 NUMBER = "[0-9]{1,9}"
 # E and S are what some call L and U.
@@ -288,8 +290,11 @@ def _parse_word(
         sentence.heads.append(None)
         sentence.deps.append(None)
     else:
-        sentence.heads.append(int(head) - 1 if int(head) else position)
-        sentence.deps.append("ROOT" if dep == "root" else _or_nothing(dep))
+        is_root = int(head) == 0
+        sentence.heads.append(position if is_root else int(head) - 1)
+        # Without a label, a Doc would lose the head.
+        label = _or_nothing(dep) or ("root" if is_root else UNKNOWN_LABEL)
+        sentence.deps.append("ROOT" if label == "root" else label)
     sentence.ents.append(_misc_entity(fields[9]))
 
 

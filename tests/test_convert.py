@@ -118,6 +118,17 @@ def test_nothing_known_is_nothing_set(tmp_path):
         assert not doc.has_annotation(name)
 
 
+@pytest.mark.parametrize("nothing", ["_", ""])
+def test_heads_without_labels_are_kept(tmp_path, nothing):
+    rows = [(1, "He", 2), (2, "saw", 0), (3, "her", 2)]
+    text = "".join(
+        f"{i}\t{word}\t_\t_\t_\t_\t{head}\t{nothing}\t_\t_\n" for i, word, head in rows
+    )
+    (doc,) = load(convert(write(tmp_path, text), tmp_path))
+    assert [token.head.i for token in doc] == [1, 1, 1]
+    assert [token.dep_ for token in doc] == ["dep", "ROOT", "dep"]
+
+
 GOOD = "1\tA\ta\tX\tT\t_\t0\troot\t_\t_\n2\tb\tb\tX\tT\t_\t1\tdep\t_\t_\n"
 
 
