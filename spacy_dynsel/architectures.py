@@ -1,29 +1,42 @@
 """Registered model builders. A .py file, since configs need real annotations."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from thinc.api import Model
 
+from .blocks import read_block
 from .gazetteers import Gazetteers
-from .settings import LearnerSettings
+from .settings import LearnerSettings, make_learner_settings
 from .shim import wrap_engine
 from .tasks.bilou import EntityModel
 from .tasks.tagging import TaggingModel
 from .tasks.transitions import ParsingModel
-from .templates import Templates
+from .templates import Templates, make_templates
+
+# Plain settings, or what a registered function has made.
+TemplatesBlock = dict[str, Any] | Templates
+LearnerBlock = dict[str, Any] | LearnerSettings
+
+
+def _templates(name: str, block: TemplatesBlock | None) -> Any:
+    return read_block(name, block, make_templates)
+
+
+def _learner(name: str, block: LearnerBlock) -> Any:
+    return read_block(name, block, make_learner_settings)
 
 
 def DynamicTagger(  # noqa: N802
-    templates: Templates,
-    learner: LearnerSettings,
+    templates: TemplatesBlock,
+    learner: LearnerBlock,
     class_min_count: int,
     class_min_share: float,
     folds: int = 0,
 ) -> Model:
     """A linear tagger with early exit.
 
-    templates (Templates): The templates, see spacy_dynsel.templates.v1.
-    learner (LearnerSettings): How to learn, see spacy_dynsel.learner.v1.
+    templates (dict or Templates): The templates, see make_templates.
+    learner (dict or LearnerSettings): How to learn, see LearnerSettings.
     class_min_count (int): How often a word has to occur in the training data to have
         an ambiguity class.
     class_min_share (float): The share of a word's occurrences that a tag needs to be
@@ -34,8 +47,8 @@ def DynamicTagger(  # noqa: N802
         from is too good to learn from. Without any, training takes less time.
     """
     engine = TaggingModel(
-        templates,
-        learner,
+        _templates("templates", templates),
+        _learner("learner", learner),
         class_min_count=class_min_count,
         class_min_share=class_min_share,
         folds=folds,
@@ -44,8 +57,8 @@ def DynamicTagger(  # noqa: N802
 
 
 def DynamicNER(  # noqa: N802
-    templates: Templates,
-    learner: LearnerSettings,
+    templates: TemplatesBlock,
+    learner: LearnerBlock,
     direction: Literal["ltr", "rtl"],
     seeds: int,
     gazetteers: Gazetteers | None = None,
@@ -53,8 +66,8 @@ def DynamicNER(  # noqa: N802
 ) -> Model:
     """A linear entity recognizer with early exit.
 
-    templates (Templates): The templates, see spacy_dynsel.templates.v1.
-    learner (LearnerSettings): How to learn, see spacy_dynsel.learner.v1.
+    templates (dict or Templates): The templates, see make_templates.
+    learner (dict or LearnerSettings): How to learn, see LearnerSettings.
     direction (str): How each sentence is read: from left to right ("ltr") or from
         right to left ("rtl"). Which is better depends on the text: choose by the
         development data.
@@ -66,8 +79,8 @@ def DynamicNER(  # noqa: N802
         at twice the time. The direction is that of the first.
     """
     engine = EntityModel(
-        templates,
-        learner,
+        _templates("templates", templates),
+        _learner("learner", learner),
         direction=direction,
         seeds=seeds,
         gazetteers=gazetteers,
@@ -77,28 +90,27 @@ def DynamicNER(  # noqa: N802
 
 
 def DynamicParser(  # noqa: N802
-    actions: Templates,
-    labels: Templates,
-    boundaries: Templates,
-    learner: LearnerSettings,
-    label_learner: LearnerSettings,
+    actions: TemplatesBlock,
+    labels: TemplatesBlock,
+    boundaries: TemplatesBlock,
+    learner: LearnerBlock,
+    label_learner: LearnerBlock,
     seeds: int,
-    branches: Templates | None = None,
-    trees: Templates | None = None,
+    branches: TemplatesBlock | None = None,
+    trees: TemplatesBlock | None = None,
     folds: int = 0,
 ) -> Model:
     """A linear transition-based dependency parser with early exit.
 
-    actions (Templates): The templates for transitions, see spacy_dynsel.templates.v1.
-    labels (Templates): The templates for the labels of arcs.
-    boundaries (Templates): The templates for where sentences start.
-    learner (LearnerSettings): How to learn transitions and boundaries, see
-        spacy_dynsel.learner.v1. Its predicted_history says how often training goes on
+    actions (dict or Templates): The templates for transitions, see make_templates.
+    labels (dict or Templates): The templates for the labels of arcs.
+    boundaries (dict or Templates): The templates for where sentences start.
+    learner (dict or LearnerSettings): How to learn transitions and boundaries. Its predicted_history says how often training goes on
         from a wrong transition of the parser's own.
-    label_learner (LearnerSettings): How to learn labels.
+    label_learner (dict or LearnerSettings): How to learn labels.
     seeds (int): How many learners to train at the same time, with different random
         choices; their weights are averaged, so that only training takes longer.
-    branches (Templates), trees (Templates): What the reranker looks at when it has to
+    branches (dict or Templates), trees (dict or Templates): What the reranker looks at when it has to
         choose between two trees: the decision at which they part, and the tokens for
         which they differ.
     folds (int): How many parsers, each of which leaves out a part of the training
@@ -106,14 +118,14 @@ def DynamicParser(  # noqa: N802
         training that takes a quarter of the time.
     """
     engine = ParsingModel(
-        actions,
-        labels,
-        boundaries,
-        learner,
-        label_learner,
+        _templates("actions", actions),
+        _templates("labels", labels),
+        _templates("boundaries", boundaries),
+        _learner("learner", learner),
+        _learner("label_learner", label_learner),
         seeds=seeds,
-        branches=branches,
-        trees=trees,
+        branches=_templates("branches", branches),
+        trees=_templates("trees", trees),
         folds=folds,
     )
     return wrap_engine("dynsel_parser", engine)

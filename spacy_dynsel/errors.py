@@ -41,7 +41,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "16-bit sum cannot overflow. Remove some."
     )
     DS008 = (
-        "Give 'path', 'lines' or 'default' to spacy_dynsel.templates.v1, but not both "
+        "Give templates by 'path', 'lines' or 'default', but not by both "
         "'path' and 'lines'."
     )
     DS009 = (
@@ -61,6 +61,10 @@ class Errors(metaclass=ErrorsWithCodes):
     DS023 = (
         "The penalties l1 and l2 belong to optimizer = 'rda'; with 'adagrad' they "
         "have no effect. Set them to 0 or choose 'rda'."
+    )
+    DS024 = (
+        "The block '{name}' of the config has a setting {key} = {value!r} that is unknown "
+        "or of another type. Known settings: {known}."
     )
     # Model files
     DS030 = "The model data is not a spacy-dynsel model file (wrong first bytes)."

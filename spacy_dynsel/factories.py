@@ -18,11 +18,9 @@ DEFAULT_TAGGER_MODEL = Config().from_str(
     class_min_share = 0.4
 
     [model.templates]
-    @misc = "spacy_dynsel.templates.v1"
     default = "tagger"
 
     [model.learner]
-    @misc = "spacy_dynsel.learner.v1"
     """
 )["model"]
 
@@ -88,11 +86,9 @@ DEFAULT_NER_MODEL = Config().from_str(
     two_passes = false
 
     [model.templates]
-    @misc = "spacy_dynsel.templates.v1"
     default = "ner"
 
     [model.learner]
-    @misc = "spacy_dynsel.learner.v1"
     margin = 8.0
     delta = 0.01
     word_dropout = 0.0
@@ -159,27 +155,21 @@ DEFAULT_PARSER_MODEL = Config().from_str(
     folds = 4
 
     [model.actions]
-    @misc = "spacy_dynsel.templates.v1"
     default = "parser_actions"
 
     [model.labels]
-    @misc = "spacy_dynsel.templates.v1"
     default = "parser_labels"
 
     [model.boundaries]
-    @misc = "spacy_dynsel.templates.v1"
     default = "parser_boundaries"
 
     [model.branches]
-    @misc = "spacy_dynsel.templates.v1"
     default = "parser_branches"
 
     [model.trees]
-    @misc = "spacy_dynsel.templates.v1"
     default = "parser_trees"
 
     [model.learner]
-    @misc = "spacy_dynsel.learner.v1"
     margin = 8.0
     delta = 0.3
     prune = 2.0
@@ -187,7 +177,6 @@ DEFAULT_PARSER_MODEL = Config().from_str(
     word_dropout = 0.05
 
     [model.label_learner]
-    @misc = "spacy_dynsel.learner.v1"
     margin = 6.0
     delta = 0.3
     prune = 2.0

@@ -77,16 +77,17 @@ cdef class ShortLines:
         cdef ShortLine* lines
         self._memory, address, n_lines = new_lines(keys.shape[0], MEAN_SHORT_KEYS)
         lines = <ShortLine*>address
-        for i in range(<size_t>keys.shape[0]):
-            number = <uint64_t>keys[i] * n_lines >> 32
-            place = place + 1 if number == last else 0
-            last = number
-            if place < SHORT_LINE_SIZE:
-                lines[number].checks[place] = <uint16_t>keys[i]
-                lines[number].values[place] = values[i]
-            else:
-                self._others.keys.push_back(keys[i])
-                self._others.values.push_back(<uint32_t><int>values[i])
+        with nogil:
+            for i in range(<size_t>keys.shape[0]):
+                number = <uint64_t>keys[i] * n_lines >> 32
+                place = place + 1 if number == last else 0
+                last = number
+                if place < SHORT_LINE_SIZE:
+                    lines[number].checks[place] = <uint16_t>keys[i]
+                    lines[number].values[place] = values[i]
+                else:
+                    self._others.keys.push_back(keys[i])
+                    self._others.values.push_back(<uint32_t><int>values[i])
         self.c.lines = lines
         self.c.n_lines = <uint32_t>n_lines
         self.c.others = &self._others

@@ -77,25 +77,26 @@ cdef int fill(
     cdef uint32_t[:, ::1] lists = all_lists
     scorer._places = Lines(n_features)
     table = scorer._places.filling
-    for bucket in range(<uint32_t>index.shape[0] - 1):
-        first = index[bucket]
-        while first < index[bucket + 1]:
-            end = first + 1
-            while end < index[bucket + 1] and get_check(slots[end]) == get_check(slots[first]):
-                end += 1
-            if end - first > LIST_SIZE:
-                for i in range(first, end):
-                    rows[n_rows, get_label(slots[i])] = <int8_t>(slots[i] & 0xFF)
-                place = n_rows | <uint32_t>IS_ROW
-                n_rows += 1
-            else:
-                for i in range(first, end):
-                    value = get_label(slots[i]) << 8 | <uint32_t>(slots[i] & 0xFF)
-                    lists[n_lists, i - first] = value
-                place = n_lists
-                n_lists += 1
-            put(&table, bucket << shift | get_check(slots[first]), place, True)
-            first = end
+    with nogil:
+        for bucket in range(<uint32_t>index.shape[0] - 1):
+            first = index[bucket]
+            while first < index[bucket + 1]:
+                end = first + 1
+                while end < index[bucket + 1] and get_check(slots[end]) == get_check(slots[first]):
+                    end += 1
+                if end - first > LIST_SIZE:
+                    for i in range(first, end):
+                        rows[n_rows, get_label(slots[i])] = <int8_t>(slots[i] & 0xFF)
+                    place = n_rows | <uint32_t>IS_ROW
+                    n_rows += 1
+                else:
+                    for i in range(first, end):
+                        value = get_label(slots[i]) << 8 | <uint32_t>(slots[i] & 0xFF)
+                        lists[n_lists, i - first] = value
+                    place = n_lists
+                    n_lists += 1
+                put(&table, bucket << shift | get_check(slots[first]), place, True)
+                first = end
     scorer._places.filling = table
     scorer._rows = all_rows[:n_rows]
     scorer._lists = all_lists[:n_lists]

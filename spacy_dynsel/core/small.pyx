@@ -45,15 +45,16 @@ cdef class SmallScorer:
         self.scale = scale
         self._weights = Lines(count_features(index, slots))
         table = self._weights.filling
-        for bucket in range(<uint32_t>index.shape[0] - 1):
-            for i in range(index[bucket], index[bucket + 1]):
-                key = bucket << shift | get_check(slots[i])
-                is_new = i == 0 or key != last
-                last = key
-                value = (0 if is_new else value) | (
-                    (slots[i] & 0xFF) << 8 * get_label(slots[i])
-                )
-                put(&table, key, value, is_new)
+        with nogil:
+            for bucket in range(<uint32_t>index.shape[0] - 1):
+                for i in range(index[bucket], index[bucket + 1]):
+                    key = bucket << shift | get_check(slots[i])
+                    is_new = i == 0 or key != last
+                    last = key
+                    value = (0 if is_new else value) | (
+                        (slots[i] & 0xFF) << 8 * get_label(slots[i])
+                    )
+                    put(&table, key, value, is_new)
         self._weights.filling = table
         self.c.program = &program.c
         self.c.weights = self._weights.c

@@ -195,7 +195,6 @@ class Experiment:
         n_templates = len(self.templates)
         model = copy.deepcopy(self.task.model)
         model[self.task.part] = {
-            "@misc": "spacy_dynsel.templates.v1",
             "lines": self.templates[:n],
             "checkpoints": list(range(1, n + 1)) if each else [n],
         }

@@ -3,6 +3,7 @@ contract."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -603,16 +604,25 @@ class ParsingModel(Resumable):
         )
         parts: Any = meta.get("parts")
         require(isinstance(parts, dict), "it lacks its classifiers")
-        loaded = [
-            part.load(parts.get(part.name), arrays, self._count_outputs(part, labels))
-            for part in self.parts
-        ]
         reranker = self.reranker
         if (reranker is not None) != ("reranker" in parts):
             raise ValueError(Errors.DS121)
-        if reranker is not None:
-            reranker = reranker.load(parts["reranker"], arrays)
-        self.actions, self.arcs, self.boundaries = loaded
+        # Two threads: filling the tables is most of the work of loading.
+        with ThreadPoolExecutor(2) as pool:
+            loading = [
+                pool.submit(
+                    part.load,
+                    parts.get(part.name),
+                    arrays,
+                    self._count_outputs(part, labels),
+                )
+                for part in self.parts
+            ]
+            if reranker is not None:
+                reranker = pool.submit(
+                    reranker.load, parts["reranker"], arrays
+                ).result()
+        self.actions, self.arcs, self.boundaries = (one.result() for one in loading)
         self.reranker = reranker
         self.labels = labels
         self._reader = LexemeReader(self._lexical, *(tables[name] for name in sections))

@@ -41,7 +41,7 @@ def make_pipeline(factory: str, **model: Any) -> Language:
 
 
 def given(*lines: str) -> dict[str, Any]:
-    return {"@misc": "spacy_dynsel.templates.v1", "lines": list(lines)}
+    return {"lines": list(lines)}
 
 
 def make_tagger() -> Language:
