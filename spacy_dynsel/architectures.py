@@ -14,8 +14,8 @@ from .tasks.transitions import ParsingModel
 from .templates import Templates, make_templates
 
 # Plain settings, or what a registered function has made.
-TemplatesBlock = dict[str, Any] | Templates
-LearnerBlock = dict[str, Any] | LearnerSettings
+TemplatesBlock = dict | Templates
+LearnerBlock = dict | LearnerSettings
 
 
 def _templates(name: str, block: TemplatesBlock | None) -> Any:

@@ -10,7 +10,7 @@ the list is always a checkpoint.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,14 +108,21 @@ def _parse_place(place: str | None) -> str:
     return str(int(place)) if re.fullmatch(r"[+-]?\d{1,3}", place) else place
 
 
+# Lists repeat their atoms, and are read whenever a pipeline is loaded.
+@lru_cache(maxsize=1000)
+def _parse_atom(word: str) -> Atom | None:
+    match = _ATOM.fullmatch(word)
+    return match and Atom(match.group(1), _parse_place(match.group(2)))
+
+
 def parse_template(text: str, *, source: str = "config", line: int = 1) -> Template:
     """Read one template."""
     atoms = set()
     for word in text.split():
-        match = _ATOM.fullmatch(word)
-        if match is None:
+        atom = _parse_atom(word)
+        if atom is None:
             raise ValueError(Errors.DS009.format(source=source, line=line, atom=word))
-        atoms.add(Atom(match.group(1), _parse_place(match.group(2))))
+        atoms.add(atom)
     if len(atoms) > MAX_ATOMS:
         raise ValueError(
             Errors.DS006.format(

@@ -144,6 +144,23 @@ cdef object find_fault(
     return None if agrees and n_steps == n_starts else "its weights are not in order"
 
 
+def find_labels(slots, int n_labels) -> list:
+    """The labels that have weights, in order; the slots are those of a file that was
+    checked."""
+    if n_labels <= NARROW_LABELS:
+        return mark_labels[uint32_t](slots, n_labels)
+    return mark_labels[uint64_t](slots, n_labels)
+
+
+cdef list mark_labels(const slot_t[::1] slots, int n_labels):
+    cdef vector[char] found = vector[char](n_labels)
+    cdef Py_ssize_t i
+    cdef int label
+    for i in range(slots.shape[0]):
+        found[get_label(slots[i])] = True
+    return [label for label in range(n_labels) if found[label]]
+
+
 cdef int get_bucket_bits(Py_ssize_t n_index) noexcept:
     """The number of bits of a bucket, for the length of an index."""
     cdef int bits = 0
@@ -323,6 +340,7 @@ cdef class Scorer:
         cdef int i, t, n_positions
         cdef int[MAX_ATOMS] positions
         cdef size_t[MAX_ATOMS] cardinalities
+        cdef size_t[MAX_ATOMS] values
         cdef uint64_t state
         cdef score_t[:, ::1] view
         table.n_atoms = len(atoms)
@@ -338,14 +356,20 @@ cdef class Scorer:
             n_positions = len(spec.atoms)
             for i in range(n_positions):
                 positions[i] = atoms.index(spec.atoms[i])
+            memset(values, 0, sizeof(values))
             for row in range(size):
                 state = self.program.c.templates[t].seed
                 for i in range(n_positions):
-                    state = mix(
-                        state,
-                        row // table.strides[positions[i]] % cardinalities[positions[i]],
-                    )
+                    state = mix(state, values[positions[i]])
                 add_slots(&self.c, finish(state), &view[row, 0])
+                # The values of the next row: count on, from the first atom.
+                i = 0
+                while i < table.n_atoms:
+                    values[i] += 1
+                    if values[i] < cardinalities[i]:
+                        break
+                    values[i] = 0
+                    i += 1
         self._table_arrays.append(array)
         table.rows = &view[0, 0]
         self._tables.push_back(table)

@@ -20,6 +20,7 @@ from ..core.scorer import (
     MAX_LABELS,
     MAX_WEIGHT,
     Scorer,
+    find_labels,
     pack_weights,
     unpack_weights,
 )
@@ -618,8 +619,8 @@ class EntityModel(LinearModel):
         o_bias = int(np.clip(np.rint(self._bias * scale), -self._room, self._room))
         bias = {0: o_bias}
         # A type without weights must not win where all others have lost.
-        actions = np.flatnonzero(np.bincount(unpack_weights(index, slots)[1]))
-        for number in set(range(len(self.labels))) - set(((actions - 1) // 4).tolist()):
+        actions = find_labels(slots, self.n_outputs)
+        for number in set(range(len(self.labels))) - {(i - 1) // 4 for i in actions}:
             bias.update({1 + 4 * number + kind: NEVER for kind in range(4)})
         return Scorer(
             self._program,
