@@ -279,8 +279,7 @@ class Field:
         cached = CachedTokenizer.from_tokenizer(stock)
         parser = self.ours.get_pipe(PARSER)
         branches = parser.branches
-        docs = list(map(stock, texts))
-        n_tokens = sum(map(len, docs))
+        n_tokens = sum(map(len, map(stock, texts)))
 
         def run_ours(tokenizer: Any, n_branches: int) -> Callable[[], None]:
             def run() -> None:
@@ -288,13 +287,6 @@ class Field:
                 consume(self.ours.pipe(texts))
 
             return run
-
-        def run_components() -> None:
-            parser.branches = 0
-            stream: Any = map(Doc.copy, docs)
-            for name in COMPONENTS:
-                stream = self.ours.get_pipe(name).pipe(stream, batch_size=1000)
-            consume(stream)
 
         for name, tokenizer, n_branches in (
             ("spaCy's tokenizer", stock, branches),
@@ -307,16 +299,36 @@ class Field:
             contest.add(CNN_PIPELINE, lambda: consume(cnn.pipe(texts)), n_tokens)
         contest.add("spaCy's tokenizer", lambda: consume(map(stock, texts)), n_tokens)
         contest.add("cached tokenizer", lambda: consume(map(cached, texts)), n_tokens)
-        contest.add("components, greedy, on copies of Docs", run_components, n_tokens)
-        contest.add("copies of Docs", lambda: consume(map(Doc.copy, docs)), n_tokens)
         table = contest.measure(rounds, CNN_PIPELINE)
         self.ours.tokenizer, parser.branches = stock, branches
-        whole, copies = (
-            1 / table[name]["tokens_per_second"] for name in list(table)[-2:]
-        )
-        tokenizing = 1 / table["spaCy's tokenizer"]["tokens_per_second"]
-        table["components, greedy, beside spaCy's tokenizer"] = {
-            "share": (whole - copies) / tokenizing
+        return table
+
+    def compare_with_tokenizer(self, texts: list[str], rounds: int) -> Table:
+        """What our components, with greedy parsing, take beside spaCy's tokenizer."""
+        contest = Contest()
+        tokenizer = self.ours.tokenizer
+        parser = self.ours.get_pipe(PARSER)
+        branches = parser.branches
+        parser.branches = 0
+        docs = list(map(tokenizer, texts))
+        n_tokens = sum(map(len, docs))
+
+        def run_components() -> None:
+            stream: Any = map(Doc.copy, docs)
+            for name in COMPONENTS:
+                stream = self.ours.get_pipe(name).pipe(stream, batch_size=1000)
+            consume(stream)
+
+        names = ("spaCy's tokenizer", "components, on copies of Docs", "copies of Docs")
+        stock, whole, copies = names
+        contest.add(stock, lambda: consume(map(tokenizer, texts)), n_tokens)
+        contest.add(whole, run_components, n_tokens)
+        contest.add(copies, lambda: consume(map(Doc.copy, docs)), n_tokens)
+        table = contest.measure(rounds, stock)
+        parser.branches = branches
+        times = {name: 1 / table[name]["tokens_per_second"] for name in names}
+        table["components beside the tokenizer"] = {
+            "share": (times[whole] - times[copies]) / times[stock]
         }
         return table
 
@@ -657,10 +669,11 @@ def main() -> None:
     train_split = read_split(args.corpus, "train", args.column)[: args.limit]
     documents = make_docs(vocab, test, whole_documents=True)
     texts = [doc.text for doc in documents]
+    long = make_docs(vocab, train_split, whole_documents=True)
+    train_texts = [doc.text for doc in long]
     if args.limit is None:
         # Enough for the words that a text brings along for the first time.
-        long = make_docs(vocab, train_split[:4000], whole_documents=True)
-        texts += [doc.text for doc in long]
+        texts += train_texts[: len(train_texts) // 3]
     short = [doc.text for doc in gold[:300]]
     rounds = args.rounds
     measurements: dict[str, Callable[[], Any]] = {
@@ -668,6 +681,9 @@ def main() -> None:
         "parsing": lambda: field.compare_parsers(gold, rounds),
         "entities": lambda: field.compare_recognizers(entities, rounds),
         "from raw text": lambda: field.compare_pipelines(texts, rounds),
+        "beside the tokenizer": lambda: field.compare_with_tokenizer(
+            train_texts, rounds
+        ),
         "one text at a time": lambda: field.measure_latency(short, rounds),
         "two threads": lambda: field.measure_threads(gold, rounds),
         "two cores, from raw text": lambda: field.measure_ways(texts, rounds),

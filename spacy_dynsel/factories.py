@@ -1,28 +1,35 @@
 """Factories and their metadata. A .py file, since configs need real annotations."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from spacy.language import Language
-from thinc.api import Config, Model
+from thinc.api import Model
 
 from .pipeline.ner import DynselNER
 from .pipeline.parser import DynselParser
 from .pipeline.tagger import DynselTagger
+from .settings import LearnerSettings
 
-DEFAULT_TAGGER_MODEL = Config().from_str(
-    """
-    [model]
-    @architectures = "spacy_dynsel.DynamicTagger.v1"
-    class_min_count = 10
-    class_min_share = 0.4
 
-    [model.templates]
-    default = "tagger"
+def _templates(name: str) -> dict[str, Any]:
+    """A block for a list that ships with the package."""
+    return {"default": name, "path": None, "lines": None, "checkpoints": None}
 
-    [model.learner]
-    """
-)["model"]
+
+def _learner(**settings: Any) -> dict[str, Any]:
+    return {**asdict(LearnerSettings()), **settings}
+
+
+DEFAULT_TAGGER_MODEL = {
+    "@architectures": "spacy_dynsel.DynamicTagger.v1",
+    "class_min_count": 10,
+    "class_min_share": 0.4,
+    "folds": 0,
+    "templates": _templates("tagger"),
+    "learner": _learner(),
+}
 
 
 @Language.factory(  # type: ignore[untyped-decorator]
@@ -76,25 +83,17 @@ def make_tagger(
     )
 
 
-DEFAULT_NER_MODEL = Config().from_str(
-    """
-    [model]
-    @architectures = "spacy_dynsel.DynamicNER.v1"
-    direction = "ltr"
-    seeds = 1
-    gazetteers = null
-    two_passes = false
-
-    [model.templates]
-    default = "ner"
-
-    [model.learner]
-    margin = 8.0
-    delta = 0.01
-    word_dropout = 0.0
-    predicted_history = 0.5
-    """
-)["model"]
+DEFAULT_NER_MODEL = {
+    "@architectures": "spacy_dynsel.DynamicNER.v1",
+    "direction": "ltr",
+    "seeds": 1,
+    "gazetteers": None,
+    "two_passes": False,
+    "templates": _templates("ner"),
+    "learner": _learner(
+        margin=8.0, delta=0.01, word_dropout=0.0, predicted_history=0.5
+    ),
+}
 
 
 @Language.factory(  # type: ignore[untyped-decorator]
@@ -147,41 +146,18 @@ def make_ner(
     )
 
 
-DEFAULT_PARSER_MODEL = Config().from_str(
-    """
-    [model]
-    @architectures = "spacy_dynsel.DynamicParser.v1"
-    seeds = 1
-    folds = 4
-
-    [model.actions]
-    default = "parser_actions"
-
-    [model.labels]
-    default = "parser_labels"
-
-    [model.boundaries]
-    default = "parser_boundaries"
-
-    [model.branches]
-    default = "parser_branches"
-
-    [model.trees]
-    default = "parser_trees"
-
-    [model.learner]
-    margin = 8.0
-    delta = 0.3
-    prune = 2.0
-    predicted_history = 0.9
-    word_dropout = 0.05
-
-    [model.label_learner]
-    margin = 6.0
-    delta = 0.3
-    prune = 2.0
-    """
-)["model"]
+DEFAULT_PARSER_MODEL = {
+    "@architectures": "spacy_dynsel.DynamicParser.v1",
+    "seeds": 1,
+    "folds": 4,
+    "actions": _templates("parser_actions"),
+    "labels": _templates("parser_labels"),
+    "boundaries": _templates("parser_boundaries"),
+    "branches": _templates("parser_branches"),
+    "trees": _templates("parser_trees"),
+    "learner": _learner(margin=8.0, prune=2.0, predicted_history=0.9),
+    "label_learner": _learner(margin=6.0, prune=2.0),
+}
 
 
 @Language.factory(  # type: ignore[untyped-decorator]

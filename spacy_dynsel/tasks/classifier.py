@@ -20,6 +20,11 @@ from ..errors import Errors
 from ..settings import LearnerSettings
 from ..templates import Templates
 
+# By how much less the true label has to lead in training while there are two checkpoints
+# or more to come. A lead that rests on few templates is worth less; this way it is worth
+# as much as later ones of the same size when a decision is made.
+EARLY_SHARE = 0.625
+
 
 class Classifier:
     """A linear classifier over slots, which the task fills.
@@ -82,8 +87,7 @@ class Classifier:
     def new_learner(self, offset: int) -> Learner:
         """Another learner of the same kind, with a seed of its own."""
         seed = (self._used_settings.seed + offset) % 2**32
-        settings = replace(self._used_settings, seed=seed)
-        return Learner(self.program, self.n_labels, settings)
+        return self._make_learner(replace(self._used_settings, seed=seed))
 
     @property
     def is_small_data(self) -> bool:
@@ -98,7 +102,7 @@ class Classifier:
         settings = self.settings.for_small_data()
         keys, labels, weights = scorer.unpack()
         values = weights.astype("float32") / np.float32(scorer.scale)
-        learner = Learner(self.program, self.n_labels, settings)
+        learner = self._make_learner(settings)
         learner.correct_from(keys, labels, values)
         self.learners = [learner]
         self._used_settings = settings
@@ -159,6 +163,13 @@ class Classifier:
         loaded.learners = []
         loaded._scorer = loaded._make_scorer(index, slots, scale)
         return loaded
+
+    def _make_learner(self, settings: LearnerSettings) -> Learner:
+        if not isinstance(settings.margin, list):
+            early = [EARLY_SHARE * settings.margin] * (self.n_stages - 2)
+            late = [settings.margin] * (self.n_stages - len(early))
+            settings = replace(settings, margin=[*early, *late])
+        return Learner(self.program, self.n_labels, settings)
 
     def _pack(self, scorer: Any) -> tuple[np.ndarray, np.ndarray]:
         keys, labels, weights = scorer.unpack()

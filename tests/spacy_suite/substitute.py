@@ -17,10 +17,8 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model
 
-from spacy_dynsel.architectures import DynamicNER
+from spacy_dynsel.architectures import DynamicNER, LearnerBlock, TemplatesBlock
 from spacy_dynsel.gazetteers import Gazetteers
-from spacy_dynsel.settings import LearnerSettings
-from spacy_dynsel.templates import Templates
 
 OURS = {"tagger": "dynsel_tagger", "parser": "dynsel_parser", "ner": "dynsel_ner"}
 CANDIDATES = ("dynsel", "nothing", "spacy")
@@ -61,8 +59,8 @@ def make_nothing(nlp: Language, name: str) -> Nothing:
 
 @registry.architectures("substitute.NER.v1")
 def make_ner_model(
-    templates: Templates,
-    learner: LearnerSettings,
+    templates: TemplatesBlock,
+    learner: LearnerBlock,
     direction: Literal["ltr", "rtl"],
     seeds: int,
     gazetteers: Gazetteers | None,
