@@ -45,33 +45,30 @@ struct Filling {
     Line* lines;
     uint32_t n_lines;
     Others* others;
-    uint32_t line;  // where the last key went, as number n - 1
-    int n;
+    uint32_t line;  // where the last key went
+    int n;          // how many there are for that line
 };
 
 static inline uint32_t get_number(uint32_t n_lines, uint32_t key) {
     return static_cast<uint32_t>(static_cast<uint64_t>(key) * n_lines >> 32);
 }
 
-// Puts a key with a value that is not 0 behind those before it, which are smaller, or
-// changes the value of the last one.
-static inline void put(Filling* table, uint32_t key, uint32_t value, bool is_new) {
+// Puts a key with a value that is not 0 behind those before it, which are smaller.
+static inline void put(Filling* table, uint32_t key, uint32_t value) {
     const uint32_t number = get_number(table->n_lines, key);
     // No branch: nothing foretells where a line ends.
-    table->n = (number == table->line ? table->n : 0) + is_new;
+    const int place = number == table->line ? table->n : 0;
+    table->n = place + 1;
     table->line = number;
     Line* line = table->lines + number;
-    if (__builtin_expect(table->n <= LINE_SIZE, 1)) {
-        line->checks[table->n - 1] = static_cast<uint16_t>(key);
-        line->values[table->n - 1] = value;
-        return;
+    if (__builtin_expect(place < LINE_SIZE, 1)) {
+        line->checks[place] = static_cast<uint16_t>(key);
+        line->values[place] = value;
+    } else {
+        line->values[LINE_SIZE] = ELSEWHERE;
+        table->others->keys.push_back(key);
+        table->others->values.push_back(value);
     }
-    line->values[LINE_SIZE] = ELSEWHERE;
-    Others* others = table->others;
-    others->keys.resize(others->keys.size() + is_new);
-    others->values.resize(others->keys.size());
-    others->keys.back() = key;
-    others->values.back() = value;
 }
 
 static inline const Line* get_line(const Lines& lines, uint32_t key) {

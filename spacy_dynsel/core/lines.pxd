@@ -50,7 +50,7 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
         const SlotTemplateC* templates
         int* ends
 
-    void put(FillingC* table, feat_t key, uint32_t value, bint is_new)
+    void put(FillingC* table, feat_t key, uint32_t value)
     uint32_t find_value(LinesC lines, feat_t key)
     AddValues get_add_values(int kind)
     int64_t sum_values(

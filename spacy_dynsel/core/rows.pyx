@@ -95,7 +95,7 @@ cdef int fill(
                         lists[n_lists, i - first] = value
                     place = n_lists
                     n_lists += 1
-                put(&table, bucket << shift | get_check(slots[first]), place, True)
+                put(&table, bucket << shift | get_check(slots[first]), place)
                 first = end
     scorer._places.filling = table
     scorer._rows = all_rows[:n_rows]

@@ -126,7 +126,8 @@ cdef object find_fault(
             fits &= index[bucket] <= index[bucket + 1]
         if fits:
             for i in range(<uint32_t>slots.shape[0]):
-                is_known &= get_label(slots[i]) < n_labels and slots[i] & 0xFF != 0
+                # No "and": without branches it is done for several slots at once.
+                is_known &= (get_label(slots[i]) < n_labels) & (slots[i] & 0xFF != 0)
             for i in range(1, <uint32_t>slots.shape[0]):
                 n_steps += slots[i] >> 8 <= slots[i - 1] >> 8
             for bucket in range(n_buckets):

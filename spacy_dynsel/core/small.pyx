@@ -33,11 +33,7 @@ cdef class SmallScorer:
     ):
         cdef int shift = 32 - get_bucket_bits(index.shape[0])
         cdef FillingC table
-        cdef uint32_t bucket, i
-        cdef feat_t key
-        cdef feat_t last = 0
-        cdef uint32_t value = 0
-        cdef bint is_new
+        cdef uint32_t bucket, i, check, value
         if n_labels > MAX_SMALL_LABELS:
             raise ValueError(n_labels)
         self.program = program
@@ -47,14 +43,14 @@ cdef class SmallScorer:
         table = self._weights.filling
         with nogil:
             for bucket in range(<uint32_t>index.shape[0] - 1):
-                for i in range(index[bucket], index[bucket + 1]):
-                    key = bucket << shift | get_check(slots[i])
-                    is_new = i == 0 or key != last
-                    last = key
-                    value = (0 if is_new else value) | (
-                        (slots[i] & 0xFF) << 8 * get_label(slots[i])
-                    )
-                    put(&table, key, value, is_new)
+                i = index[bucket]
+                while i < index[bucket + 1]:
+                    check = get_check(slots[i])
+                    value = 0
+                    while i < index[bucket + 1] and get_check(slots[i]) == check:
+                        value |= (slots[i] & 0xFF) << 8 * get_label(slots[i])
+                        i += 1
+                    put(&table, bucket << shift | check, value)
         self._weights.filling = table
         self.c.program = &program.c
         self.c.weights = self._weights.c
