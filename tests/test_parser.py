@@ -665,3 +665,16 @@ def test_a_very_long_sentence(shared, kind):
     assert len(list(doc.sents)) == 1
     heads = doc.to_array(["HEAD"]).astype("int64").ravel()
     assert (heads == 0).sum() == 1
+
+
+def test_first_of_three_stages_is_trained_for_a_smaller_lead():
+    def train(**model):
+        nlp = spacy.blank("en")
+        return train_parser(nlp, make_examples(nlp), n_updates=5, model=model)
+
+    plain = train(learner={"margin": 8.0}, label_learner={"margin": 6.0})
+    lists = {"learner": [5.0, 8.0, 8.0], "label_learner": [3.75, 6.0, 6.0]}
+    same = train(**{name: {"margin": margins} for name, margins in lists.items()})
+    assert plain.engine.to_bytes() == same.engine.to_bytes()
+    other = train(learner={"margin": [8.0] * 3}, label_learner={"margin": 6.0})
+    assert plain.engine.to_bytes() != other.engine.to_bytes()
