@@ -165,7 +165,7 @@ DEFAULT_PARSER_MODEL = {
     assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
     default_config={
         "model": DEFAULT_PARSER_MODEL,
-        "margin": 8.0,
+        "margin": 7.0,
         "label_margin": 6.0,
         "branches": 8,
         "branch_lead": 3.0,

@@ -91,7 +91,7 @@ class DynselParser(DynselComponent):
         model: Model,
         name: str = "dynsel_parser",
         *,
-        margin: float | list[float] = 8.0,
+        margin: float | list[float] = 7.0,
         label_margin: float | list[float] = 6.0,
         branches: int = 8,
         branch_lead: float = 3.0,
