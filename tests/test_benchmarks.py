@@ -61,22 +61,23 @@ def test_settings_are_left_as_they_were(compare, field, gold):
     before = compare.Setting.of(parser), field.ours.tokenizer
     field.compare_parsers(gold, 1)
     field.compare_pipelines([doc.text for doc in gold], 1)
+    field.compare_with_tokenizer([doc.text for doc in gold], 1)
     assert (compare.Setting.of(parser), field.ours.tokenizer) == before
 
 
 def test_texts_threads_and_sizes_are_measured(compare, field, gold, tmp_path):
     texts = [doc.text for doc in gold]
     pipelines = field.compare_pipelines(texts, 1)
-    assert "share" in list(pipelines.values())[-1]
+    assert len(pipelines) == 5
+    beside = field.compare_with_tokenizer(texts, 1)
+    assert "share" in beside["components beside the tokenizer"]
     for row in field.measure_latency(texts, 1).values():
         assert 0 < row["p50_us"] <= row["p99_us"]
     assert set(field.measure_threads(gold[:2], 1)) == set(compare.COMPONENTS)
     field.ours.to_disk(tmp_path)
     models = compare.measure_models({compare.OURS: tmp_path}, {}, "en", 1)
     assert models[compare.OURS]["load_ms"] > 0
-    speeds = {
-        name: row.get("tokens_per_second", 1.0) for name, row in pipelines.items()
-    }
+    speeds = {name: row["tokens_per_second"] for name, row in pipelines.items()}
     assert compare.draw_bars({"all": speeds}, "tokens a second").count("<rect") == len(
         speeds
     )
