@@ -105,14 +105,15 @@ def DynamicParser(  # noqa: N802
     actions (dict or Templates): The templates for transitions, see make_templates.
     labels (dict or Templates): The templates for the labels of arcs.
     boundaries (dict or Templates): The templates for where sentences start.
-    learner (dict or LearnerSettings): How to learn transitions and boundaries. Its predicted_history says how often training goes on
-        from a wrong transition of the parser's own.
+    learner (dict or LearnerSettings): How to learn transitions and boundaries. Its
+        predicted_history says how often training goes on from a wrong transition of
+        the parser's own.
     label_learner (dict or LearnerSettings): How to learn labels.
     seeds (int): How many learners to train at the same time, with different random
         choices; their weights are averaged, so that only training takes longer.
-    branches (dict or Templates), trees (dict or Templates): What the reranker looks at when it has to
-        choose between two trees: the decision at which they part, and the tokens for
-        which they differ.
+    branches (dict or Templates), trees (dict or Templates): What the reranker looks at
+        when it has to choose between two trees: the decision at which they part, and
+        the tokens for which they differ.
     folds (int): How many parsers, each of which leaves out a part of the training
         data, make the trees that the reranker learns from. 0 means: no reranker, and
         training that takes a quarter of the time.

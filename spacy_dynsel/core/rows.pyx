@@ -97,7 +97,6 @@ cdef int fill(
                     n_lists += 1
                 put(&table, bucket << shift | get_check(slots[first]), place)
                 first = end
-    scorer._places.filling = table
     scorer._rows = all_rows[:n_rows]
     scorer._lists = all_lists[:n_lists]
     return 0

@@ -51,7 +51,6 @@ cdef class SmallScorer:
                         value |= (slots[i] & 0xFF) << 8 * get_label(slots[i])
                         i += 1
                     put(&table, bucket << shift | check, value)
-        self._weights.filling = table
         self.c.program = &program.c
         self.c.weights = self._weights.c
         self.c.add_values = get_add_values(best_kind())
