@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from .core.checksum import checksum
+from .core.pages import allocate
 from .errors import Errors
 
 MAGIC = b"DYNSEL\r\n"
 BYTE_ORDER = 0x01020304
-VERSION = 1
+VERSION = 2
 ALIGNMENT = 64
 DTYPES = ("uint8", "uint16", "uint32", "uint64")
 
@@ -39,13 +40,6 @@ _CHECKSUM = slice(24, 32)
 
 def _aligned(n: int) -> int:
     return -(-n // ALIGNMENT) * ALIGNMENT
-
-
-def _new_buffer(n_bytes: int) -> np.ndarray:
-    """Room for bytes that starts at a cache line."""
-    padded = np.empty(n_bytes + ALIGNMENT, dtype="uint8")
-    start = -padded.ctypes.data % ALIGNMENT
-    return padded[start : start + n_bytes]
 
 
 def _checksum(data: np.ndarray) -> int:
@@ -84,7 +78,7 @@ def dump_model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
 def read_file(path: Path) -> np.ndarray:
     """The bytes of a file, starting at a cache line, as load_model likes them."""
     with path.open("rb") as file:
-        data = _new_buffer(os.fstat(file.fileno()).st_size)
+        data = allocate(os.fstat(file.fileno()).st_size, np.empty)
         n_read = file.readinto(data.data)
     return data[:n_read]
 
@@ -93,7 +87,7 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read a model. The arrays are views of what read_file gave, or of a copy of bytes,
     which start anywhere."""
     if isinstance(data, bytes):
-        copy = _new_buffer(len(data))
+        copy = allocate(len(data), np.empty)
         copy[:] = np.frombuffer(data, dtype="uint8")
         data = copy
     if data[: len(MAGIC)].tobytes() != MAGIC:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spacy_dynsel.core.lines import ShortLines
+from spacy_dynsel.core.lines import ShortLines, check_table
 from spacy_dynsel.core.program import Program
 from spacy_dynsel.core.rows import RowScorer
 from spacy_dynsel.core.scorer import (
@@ -55,11 +55,17 @@ def test_sums_do_not_overflow():
     assert lines.sum([5] * 200_000, [-1] * 200_000) == -200_000 * 32767
 
 
+def make_program() -> Program:
+    templates = parse_templates(["word"])
+    return Program(templates, [], [], [], list(templates.templates[0].atoms))
+
+
 @pytest.mark.parametrize(
-    ("make", "n_labels"), [(SmallScorer, 4), (RowScorer, 20), (RowScorer, 300)]
+    ("form", "n_labels"),
+    [(SmallScorer, 2), (SmallScorer, 4), (RowScorer, 20), (RowScorer, 300)],
 )
 @pytest.mark.parametrize("seed", SEEDS)
-def test_compiled_weights_are_given_back(make, n_labels, seed):
+def test_compiled_weights_are_given_back(form, n_labels, seed):
     rng = np.random.default_rng(seed)
     keys = draw_keys(rng)
     table = rng.integers(1, 128, (len(keys), n_labels))
@@ -72,13 +78,17 @@ def test_compiled_weights_are_given_back(make, n_labels, seed):
         labels.astype("uint32"),
         table[features, labels].astype("int8"),
     )
-    index, slots = pack_weights(*weights, n_labels)
-    check_weights(index, slots, n_labels)
-    templates = parse_templates(["word"])
-    program = Program(templates, [], [], [], list(templates.templates[0].atoms))
+    packed = form.pack(*weights, n_labels)
+    form.check(packed, n_labels)
+    scorer = form(make_program(), n_labels, packed, 1.0)
+    again = scorer.arrays()
+    assert list(again) == list(packed) == list(form.parts)
+    for name, array in packed.items():
+        assert array.tolist() == again[name].tolist()
+        assert array.dtype == again[name].dtype
     for found in (
-        unpack_weights(index, slots),
-        make(program, n_labels, index, slots, 1.0).unpack(),
+        scorer.unpack(),
+        unpack_weights(*pack_weights(*weights, n_labels)),
     ):
         for one, other in zip(found, weights, strict=True):
             assert one.tolist() == other.tolist()
@@ -93,15 +103,13 @@ def test_sums_of_weights_agree(seed):
     table = rng.integers(-128, 128, (len(keys), 4))
     table[rng.random(len(keys)) < 0.1] = -128
     features, labels = np.nonzero(table)
-    index, slots = pack_weights(
+    packed = SmallScorer.pack(
         keys[features],
         labels.astype("uint32"),
         table[features, labels].astype("int8"),
         4,
     )
-    templates = parse_templates(["word"])
-    program = Program(templates, [], [], [], list(templates.templates[0].atoms))
-    scorer = SmallScorer(program, 4, index, slots, 1.0)
+    scorer = SmallScorer(make_program(), 4, packed, 1.0)
     rows = dict(zip(keys.tolist(), table.tolist(), strict=True))
     asked = [*rows, *draw_keys(rng).tolist()]
     for some in (*([key] for key in asked), asked[:100]):
@@ -118,3 +126,58 @@ def test_weights_out_of_order_are_refused():
     for bad in (slots[::-1].copy(), slots[[0, 0]]):
         with pytest.raises(ValueError, match="order"):
             check_weights(index, bad, 4)
+
+
+def test_tables_that_would_do_harm_are_refused():
+    keys = np.array([1, 2], dtype="uint32")
+    values = np.array([3, 4], dtype="uint32")
+    check_table(keys, values, "uint32")
+    for bad_keys, bad_values, what in [
+        (keys[::-1].copy(), values, "order"),
+        (keys[[0, 0]], values, "order"),
+        (keys, values[:1], "one key for each"),
+        (keys, np.array([3, 0], dtype="uint32"), "zero"),
+        (keys.astype("uint64"), values, "type"),
+        (keys, values.astype("uint16"), "type"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            check_table(bad_keys, bad_values, "uint32")
+
+
+def pack_rows(n_labels: int) -> dict[str, np.ndarray]:
+    """A feature with a pair of weights, one with a list and one with a row."""
+    labels = np.array([0, 5, 1, 2, 3, *range(6)], dtype="uint32")
+    keys = np.array([7] * 2 + [8] * 3 + [9] * 6, dtype="uint32")
+    return RowScorer.pack(keys, labels, np.ones(len(keys), dtype="int8"), n_labels)
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [
+        # A label, the second one, a list, a row and a kind that there is not.
+        ("codes", [6 << 8 | 1, 1 << 31, 3 << 30]),
+        ("codes", [6 << 23 | 1, 1 << 31, 3 << 30]),
+        ("codes", [1, 1 << 31 | 1, 3 << 30]),
+        ("codes", [1, 1 << 31, 3 << 30 | 1]),
+        ("codes", [1 << 30 | 1, 1 << 31, 3 << 30]),
+        ("lists", [6 << 8 | 1, 0, 0, 0]),
+        ("lists", [1, 0, 0]),
+        ("rows", [1, 1, 1, 1, 1]),
+    ],
+)
+def test_rows_that_would_do_harm_are_refused(part, values):
+    packed = pack_rows(6)
+    RowScorer.check(packed, 6)
+    packed[part] = np.array(values, dtype=packed[part].dtype)
+    with pytest.raises(ValueError, match="DS035"):
+        RowScorer.check(packed, 6)
+
+
+def test_small_codes_with_unknown_labels_are_refused():
+    arrays = {
+        "keys": np.array([1], dtype="uint32"),
+        "codes": np.array([1 << 16], dtype="uint32"),
+    }
+    SmallScorer.check(arrays, 3)
+    with pytest.raises(ValueError, match="DS035"):
+        SmallScorer.check(arrays, 2)

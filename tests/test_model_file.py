@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from spacy_dynsel.core.checksum import checksum
-from spacy_dynsel.model_file import dump_model, load_model, write_file
+from spacy_dynsel.model_file import VERSION, dump_model, load_model, write_file
 
 META = {"labels": ["ä", "b"], "scale": 0.5}
 ARRAYS = {
@@ -70,7 +70,8 @@ def test_every_truncation_is_found():
     [
         (0, b"PK\3\4", "DS030"),
         (8, struct.pack(">I", 0x01020304), "DS033"),
-        (12, struct.pack("<I", 2), "DS032"),
+        (12, struct.pack("<I", VERSION + 1), "DS032"),
+        (12, struct.pack("<I", VERSION - 1), "DS032"),
         (16, struct.pack("<Q", 5), "DS031"),
         (24, struct.pack("<Q", 5), "DS034"),
     ],

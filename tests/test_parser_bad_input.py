@@ -287,10 +287,12 @@ def test_the_cache_does_not_matter(nlp, parser):
         (lambda m, a: m["parts"]["actions"].update(templates=["tag[S0]"]), "DS036"),
         (lambda m, a: m["parts"]["boundaries"].update(templates=None), "DS035"),
         (lambda m, a: a.pop("tag_keys"), "DS035"),
-        (lambda m, a: a.pop("labels_slots"), "DS035"),
-        (lambda m, a: a.update(labels_slots=a["labels_slots"][:-1]), "DS035"),
-        (lambda m, a: a.update(actions_index=a["actions_index"][:-1]), "DS035"),
-        (lambda m, a: a["actions_slots"].__setitem__(0, 0xFFFFFFFF), "DS035"),
+        (lambda m, a: a.pop("labels_codes"), "DS035"),
+        (lambda m, a: a.update(labels_codes=a["labels_codes"][:-1]), "DS035"),
+        (lambda m, a: a.update(actions_keys=a["actions_keys"][:-1]), "DS035"),
+        (lambda m, a: a["actions_keys"].__setitem__(0, 0xFFFFFFFF), "DS035"),
+        (lambda m, a: a["labels_codes"].__setitem__(0, 0x7FFFFFFF), "DS035"),
+        (lambda m, a: a["boundaries_codes"].__setitem__(0, 1 << 16), "DS035"),
         (lambda m, a: a.update(tag_keys=np.array([0], "uint64")), "DS035"),
         (
             lambda m, a: a.update(

@@ -65,7 +65,6 @@ cdef class Lexicon:
     cdef readonly size_t max_records
     cdef list scorers
     cdef Arena arena
-    cdef vector[void*] _table
     cdef LexemeRecC* before_start
     cdef LexemeRecC* after_end
     cdef LexemeRecC* absent

@@ -7,7 +7,7 @@ same time without locks; a lexicon that is full is replaced by its owner, and fr
 when the last reader lets go of it.
 """
 from libc.stdint cimport uintptr_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 from .scorer cimport fill_rows
 
@@ -63,8 +63,10 @@ cdef class Lexicon:
         cdef size_t size = 64
         while size < 2 * max_records:
             size *= 2
-        self._table.resize(size)
-        self.c.table = self._table.data()
+        # Not a vector: what is not used is not touched.
+        self.c.table = <void**>calloc(size, sizeof(void*))
+        if self.c.table == NULL:
+            raise MemoryError()
         self.c.mask = size - 1
         self.c.n_records = 0
         self.before_start = self._new_boundary(BEFORE_START)
@@ -72,13 +74,16 @@ cdef class Lexicon:
         # For places that may have no lexeme at all.
         self.absent = self._new_boundary(UNKNOWN)
 
+    def __dealloc__(self):
+        free(self.c.table)
+
     def __len__(self) -> int:
         return self.c.n_records
 
     @property
     def n_bytes(self) -> int:
         """The memory in use, about."""
-        return self.arena.n_bytes + self._table.size() * sizeof(void*)
+        return self.arena.n_bytes + (self.c.mask + 1) * sizeof(void*)
 
     cdef LexemeRecC* _new_boundary(self, atom_t value) except NULL:
         record = self.new_record(0, self.arena)

@@ -40,34 +40,29 @@ struct Lines {
     const Others* others;
 };
 
-// A table that is being filled.
-struct Filling {
-    Line* lines;
-    uint32_t n_lines;
-    Others* others;
-    uint32_t line;  // where the last key went
-    int n;          // how many there are for that line
-};
-
 static inline uint32_t get_number(uint32_t n_lines, uint32_t key) {
     return static_cast<uint32_t>(static_cast<uint64_t>(key) * n_lines >> 32);
 }
 
-// Puts a key with a value that is not 0 behind those before it, which are smaller.
-static inline void put(Filling* table, uint32_t key, uint32_t value) {
-    const uint32_t number = get_number(table->n_lines, key);
-    // No branch: nothing foretells where a line ends.
-    const int place = number == table->line ? table->n : 0;
-    table->n = place + 1;
-    table->line = number;
-    Line* line = table->lines + number;
-    if (__builtin_expect(place < LINE_SIZE, 1)) {
-        line->checks[place] = static_cast<uint16_t>(key);
-        line->values[place] = value;
-    } else {
-        line->values[LINE_SIZE] = ELSEWHERE;
-        table->others->keys.push_back(key);
-        table->others->values.push_back(value);
+// Fills lines of zeros. Keys ascend, and values are not 0.
+static inline void fill_lines(Line* lines, uint32_t n_lines, const uint32_t* keys,
+                              const uint32_t* values, size_t n, Others* others) {
+    uint32_t last = 0;
+    int place = -1;
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t number = get_number(n_lines, keys[i]);
+        // No branch: nothing foretells where a line ends.
+        place = number == last ? place + 1 : 0;
+        last = number;
+        Line* line = lines + number;
+        if (__builtin_expect(place < LINE_SIZE, 1)) {
+            line->checks[place] = static_cast<uint16_t>(keys[i]);
+            line->values[place] = values[i];
+        } else {
+            line->values[LINE_SIZE] = ELSEWHERE;
+            others->keys.push_back(keys[i]);
+            others->values.push_back(values[i]);
+        }
     }
 }
 

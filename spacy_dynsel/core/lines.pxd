@@ -21,13 +21,6 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
         uint32_t n_lines
         const Others* others
 
-    cdef struct FillingC "dynsel::Filling":
-        Line* lines
-        uint32_t n_lines
-        Others* others
-        uint32_t line
-        int n
-
     cdef struct ShortLine:
         uint16_t* checks
         int16_t* values
@@ -50,7 +43,10 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
         const SlotTemplateC* templates
         int* ends
 
-    void put(FillingC* table, feat_t key, uint32_t value)
+    void fill_lines(
+        Line* lines, uint32_t n_lines, const feat_t* keys, const uint32_t* values,
+        size_t n, Others* others,
+    )
     uint32_t find_value(LinesC lines, feat_t key)
     AddValues get_add_values(int kind)
     int64_t sum_values(
@@ -60,14 +56,20 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
     int ask_lines(SlotStageC stage, LinesC lines, const atom_t* values, feat_t* keys)
 
 
+cdef class Zeros:
+    cdef object _memory      # one of these two
+    cdef void* _block
+    cdef void* start
+    cdef size_t n_lines
+
+
 cdef class Lines:
-    cdef object _memory
+    cdef Zeros _memory
     cdef Others _others
-    cdef FillingC filling
     cdef LinesC c
 
 
 cdef class ShortLines:
-    cdef object _memory
+    cdef Zeros _memory
     cdef Others _others
     cdef ShortLinesC c

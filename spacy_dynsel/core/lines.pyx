@@ -1,23 +1,79 @@
+from libc.stdint cimport uintptr_t
+from libc.stdlib cimport calloc, free
+
 from .typedefs cimport int16_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
+from ..errors import Errors
+
+from .pages import allocate
+
 cdef enum:
     LINE_BYTES = 64
+    SMALL_PAGE = 4096
     # So that the low half of a key says which one it is of those in its line.
     MIN_LINES = 1 << 16
     # How many keys a line holds on average. More would be elsewhere too often.
-    MEAN_KEYS = 4
+    MEAN_KEYS = 5
     MEAN_SHORT_KEYS = 8
 
 
-cdef tuple new_lines(size_t n_keys, size_t mean_keys):
-    """Lines of zeros. RETURNS (tuple): An array that owns them, where they start, and
-    their number."""
-    cdef size_t n_lines = max(<size_t>MIN_LINES, n_keys // mean_keys + 1)
-    # Numpy asks for large pages, and finding a page would take longer than the line.
-    memory = np.zeros((n_lines + 1) * LINE_BYTES, dtype="uint8")
-    return memory, memory.ctypes.data + -memory.ctypes.data % LINE_BYTES, n_lines
+def find_starts(keys):
+    """Where each key is for the first time, in an array in order."""
+    is_start = np.ones(len(keys), dtype=bool)
+    is_start[1:] = np.diff(keys) != 0
+    return np.flatnonzero(is_start)
+
+
+def check_table(keys, values, str dtype) -> None:
+    """Raise an error unless arrays from a file can become a table.
+
+    dtype (str): The type of the values.
+    """
+    if keys.dtype != "uint32" or values.dtype != dtype:
+        raise ValueError(Errors.DS035.format(what="its weights have the wrong type"))
+    if len(keys) != len(values):
+        raise ValueError(Errors.DS035.format(what="it has not one key for each weight"))
+    if not ascends(keys):
+        raise ValueError(Errors.DS035.format(what="its weights are not in order"))
+    if int(values.min(initial=1)) == 0:
+        raise ValueError(Errors.DS035.format(what="a weight is zero"))
+
+
+cdef bint ascends(const uint32_t[::1] keys):
+    cdef size_t n_steps = 0
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(1, keys.shape[0]):
+            n_steps += keys[i] <= keys[i - 1]
+    return n_steps == 0
+
+
+cdef class Zeros:
+    """Lines of zeros.
+
+    n_keys (int): For how many keys.
+    mean_keys (int): How many of them a line gets on average.
+    """
+
+    def __init__(self, size_t n_keys, size_t mean_keys):
+        self.n_lines = max(<size_t>MIN_LINES, n_keys // mean_keys + 1)
+        cdef size_t n_bytes = self.n_lines * LINE_BYTES
+        if n_keys > n_bytes // SMALL_PAGE:
+            self._memory = allocate(n_bytes)
+            self.start = <void*><uintptr_t>self._memory.ctypes.data
+        else:
+            # Most small pages will have no key, and never be there.
+            self._block = calloc(n_bytes + LINE_BYTES, 1)
+            if self._block == NULL:
+                raise MemoryError()
+            self.start = <void*>(
+                (<uintptr_t>self._block + LINE_BYTES - 1) // LINE_BYTES * LINE_BYTES
+            )
+
+    def __dealloc__(self):
+        free(self._block)
 
 
 cdef inline uint32_t get_key(uint64_t n_lines, uint64_t line, uint16_t check) noexcept:
@@ -27,23 +83,28 @@ cdef inline uint32_t get_key(uint64_t n_lines, uint64_t line, uint16_t check) no
 
 
 cdef class Lines:
-    """A table that is filled once, by put, in the order of the keys, in which they stand
-    in memory, too.
+    """A table of numbers of 32 bits.
 
-    n_keys (int): How many there will be.
+    keys (array): The keys, in order, each once.
+    values (array): Their values, which are not 0.
     """
 
-    def __init__(self, size_t n_keys):
-        cdef size_t address, n_lines
-        self._memory, address, n_lines = new_lines(n_keys, MEAN_KEYS)
-        self.filling.lines = <Line*>address
-        self.filling.n_lines = <uint32_t>n_lines
-        self.filling.others = &self._others
-        self.filling.line = 0
-        self.filling.n = 0
-        self.c.lines = self.filling.lines
-        self.c.n_lines = self.filling.n_lines
+    def __init__(
+        self, const uint32_t[::1] keys not None, const uint32_t[::1] values not None
+    ):
+        cdef size_t n = keys.shape[0]
+        if <size_t>values.shape[0] != n:
+            raise ValueError(n, values.shape[0])
+        self._memory = Zeros(n, MEAN_KEYS)
+        cdef Line* lines = <Line*>self._memory.start
+        self.c.lines = lines
+        self.c.n_lines = <uint32_t>self._memory.n_lines
         self.c.others = &self._others
+        if n:
+            with nogil:
+                fill_lines(
+                    lines, self.c.n_lines, &keys[0], &values[0], n, &self._others
+                )
 
     def to_arrays(self) -> tuple:
         """The keys, in order, and their values."""
@@ -71,12 +132,12 @@ cdef class ShortLines:
     def __init__(
         self, const uint32_t[::1] keys not None, const int16_t[::1] values not None
     ):
-        cdef size_t address, n_lines, i, number
+        cdef size_t i, number
         cdef size_t last = 0
         cdef int place = -1
-        cdef ShortLine* lines
-        self._memory, address, n_lines = new_lines(keys.shape[0], MEAN_SHORT_KEYS)
-        lines = <ShortLine*>address
+        self._memory = Zeros(keys.shape[0], MEAN_SHORT_KEYS)
+        cdef ShortLine* lines = <ShortLine*>self._memory.start
+        cdef size_t n_lines = self._memory.n_lines
         with nogil:
             for i in range(<size_t>keys.shape[0]):
                 number = <uint64_t>keys[i] * n_lines >> 32

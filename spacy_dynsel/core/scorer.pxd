@@ -43,25 +43,6 @@ cdef inline uint32_t get_label(slot_t slot) noexcept nogil:
     return <uint32_t>(slot >> 8 & (0xFF if sizeof(slot_t) == 4 else 0xFFFF))
 
 
-cdef inline uint32_t count_features(
-    const uint32_t[::1] index, const slot_t[::1] slots
-) noexcept nogil:
-    """The number of different keys. Takes no branches that depend on the data."""
-    cdef uint32_t n = slots.shape[0] > 0
-    cdef uint32_t i, bucket
-    for i in range(1, <uint32_t>slots.shape[0]):
-        n += get_check(slots[i]) != get_check(slots[i - 1])
-    for bucket in range(1, <uint32_t>index.shape[0] - 1):
-        # Keys of two buckets are different, whatever their checks.
-        i = index[bucket]
-        if i and i < index[bucket + 1]:
-            n += get_check(slots[i]) == get_check(slots[i - 1])
-    return n
-
-
-cdef int get_bucket_bits(Py_ssize_t n_index) noexcept
-
-
 cdef enum:
     MAX_ROWS = 64            # fused rows and tables of one stage, at most
 
@@ -173,8 +154,8 @@ cdef class Scorer:
     cdef vector[int] _fused_templates
     cdef vector[TableC] _tables
     cdef vector[int] _hashed
-    cdef list _table_arrays
+    cdef object _table_rows
     cdef ScorerC c
 
     cdef int _compile(self) except -1
-    cdef int _add_table(self, list atoms, list templates) except -1
+    cdef int _add_table(self, list atoms, list templates, score_t* rows) except -1

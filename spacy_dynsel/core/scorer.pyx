@@ -14,11 +14,14 @@ become tables that are indexed directly, and only the rest is looked up by key. 
 sums are the same integers whichever way they are reached.
 """
 from libc.math cimport ceil
+from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
 import numpy as np
 
 from ..errors import Errors
+
+from .pages import allocate
 
 from .hashing cimport finish, mix
 from .program cimport MAX_PLACES, TemplateC, get_atom, get_key
@@ -29,10 +32,13 @@ cdef enum:
     NARROW_LABELS = 256
     MAX_LABELS_PY = 32000
     MAX_STAGES = 0x7FFFFFFF
+    MAX_TEMPLATES = 256
     # Dense rows pay as long as they are not much longer than what they add up.
     MAX_DENSE_WIDTH = 512
     MAX_FUSED_ROWS = 16
     MAX_TABLE_BYTES = 1 << 22
+    # How many features to ask for before the first one is needed.
+    AHEAD = 16
 
 MAX_LABELS = MAX_LABELS_PY
 # The largest integer weight.
@@ -201,7 +207,6 @@ cdef class Scorer:
         self.slots = slots if len(slots) else np.zeros(1, dtype=slots.dtype)
         self.scale = scale
         self.cardinalities = cardinalities
-        self._table_arrays = []
         self.c.program = &program.c
         self.c.kernels = best_kernels()
         self.c.n_labels = n_labels
@@ -260,6 +265,7 @@ cdef class Scorer:
     cdef int _compile(self) except -1:
         cdef FusedC fused
         cdef StageC stage
+        cdef score_t* rows
         specs = self.program.templates.templates
         lexical = set(self.program.lexical)
         dense = self.c.width <= MAX_DENSE_WIDTH
@@ -277,7 +283,16 @@ cdef class Scorer:
         if sum(map(len, groups)) > MAX_FUSED_ROWS:
             # Many short stages: a row for each template would only fill the caches.
             groups = [{} for _ in groups]
+        plans = []
         for first, end, by_place in zip((0, *ends), ends, groups):
+            fused_ones = {t for members in by_place.values() for t in members}
+            others = [t for t in range(first, end) if t not in fused_ones]
+            plans.append(self._plan_tables(others, dense))
+        # All in one array, which large pages may be found for.
+        n_rows = sum(self._count_rows(atoms) for plan in plans for atoms, _ in plan)
+        self._table_rows = allocate(n_rows * self.c.width * sizeof(score_t))
+        rows = <score_t*><uintptr_t>self._table_rows.ctypes.data
+        for first, end, by_place, plan in zip((0, *ends), ends, groups, plans):
             done = set()
             stage.first_fused = self._fused.size()
             for place, members in by_place.items():
@@ -291,10 +306,9 @@ cdef class Scorer:
                 done.update(members)
             stage.end_fused = self._fused.size()
             stage.first_table = self._tables.size()
-            for atoms, members in self._plan_tables(
-                [t for t in range(first, end) if t not in done], dense
-            ):
-                self._add_table(atoms, members)
+            for atoms, members in plan:
+                self._add_table(atoms, members, rows)
+                rows += <size_t>self._count_rows(atoms) * self.c.width
                 done.update(members)
             stage.end_table = self._tables.size()
             stage.first_hashed = self._hashed.size()
@@ -316,15 +330,12 @@ cdef class Scorer:
         """Templates over small columns, gathered so that one table serves a template
         and all those that look at a part of its atoms."""
         specs = self.program.templates.templates
-        sizes = {}
-        for t in candidates:
-            size = 1
-            for atom in specs[t].atoms:
-                size *= self.cardinalities.get(atom.column, MAX_TABLE_BYTES)
-            if dense and size * self.c.width * sizeof(score_t) <= MAX_TABLE_BYTES:
-                sizes[t] = size
+        most_rows = MAX_TABLE_BYTES // (self.c.width * sizeof(score_t))
+        small = [
+            t for t in candidates if dense and self._count_rows(specs[t].atoms) <= most_rows
+        ]
         tables = []
-        for t in sorted(sizes, key=lambda t: (-len(specs[t].atoms), t)):
+        for t in sorted(small, key=lambda t: (-len(specs[t].atoms), t)):
             for atoms, members in tables:
                 if set(specs[t].atoms) <= set(atoms):
                     members.append(t)
@@ -333,8 +344,15 @@ cdef class Scorer:
                 tables.append((list(specs[t].atoms), [t]))
         return tables[:MAX_ROWS - MAX_FUSED_ROWS - 1]
 
-    cdef int _add_table(self, list atoms, list templates) except -1:
-        """Fill a table by going through all values of its atoms."""
+    def _count_rows(self, atoms) -> int:
+        """How many values some atoms have together, or too many."""
+        size = 1
+        for atom in atoms:
+            size *= self.cardinalities.get(atom.column, MAX_TABLE_BYTES)
+        return size
+
+    cdef int _add_table(self, list atoms, list templates, score_t* rows) except -1:
+        """Fill a table of zeros by going through all values of its atoms."""
         cdef TableC table
         cdef size_t size = 1
         cdef size_t row
@@ -343,15 +361,14 @@ cdef class Scorer:
         cdef size_t[MAX_ATOMS] cardinalities
         cdef size_t[MAX_ATOMS] values
         cdef uint64_t state
-        cdef score_t[:, ::1] view
+        cdef vector[feat_t] keys
         table.n_atoms = len(atoms)
         for i, atom in enumerate(atoms):
             table.atoms[i] = self.program.bind(atom)
             cardinalities[i] = self.cardinalities[atom.column]
             table.strides[i] = size
             size *= cardinalities[i]
-        array = np.zeros((size, self.c.width), dtype="int16")
-        view = array
+        keys.resize(size)
         for t in templates:
             spec = self.program.templates.templates[t]
             n_positions = len(spec.atoms)
@@ -362,7 +379,7 @@ cdef class Scorer:
                 state = self.program.c.templates[t].seed
                 for i in range(n_positions):
                     state = mix(state, values[positions[i]])
-                add_slots(&self.c, finish(state), &view[row, 0])
+                keys[row] = finish(state)
                 # The values of the next row: count on, from the first atom.
                 i = 0
                 while i < table.n_atoms:
@@ -371,10 +388,38 @@ cdef class Scorer:
                         break
                     values[i] = 0
                     i += 1
-        self._table_arrays.append(array)
-        table.rows = &view[0, 0]
+            add_features(&self.c, keys.data(), size, rows, self.c.width)
+        table.rows = rows
         self._tables.push_back(table)
         return 0
+
+
+cdef inline void prefetch_slots(const ScorerC* scorer, feat_t key) noexcept nogil:
+    cdef uint32_t first = scorer.index[key >> scorer.shift]
+    if scorer.narrow != NULL:
+        DYNSEL_PREFETCH(&scorer.narrow[first])
+    else:
+        DYNSEL_PREFETCH(&scorer.wide[first])
+
+
+cdef void add_features(
+    const ScorerC* scorer, const feat_t* keys, size_t n, score_t* scores, size_t step
+) noexcept nogil:
+    """Add the weights of many features, without waiting for each.
+
+    scores: Where those of the first go; those of the next one go a step further.
+    """
+    cdef size_t i
+    for i in range(min(n, <size_t>(2 * AHEAD))):
+        DYNSEL_PREFETCH(&scorer.index[keys[i] >> scorer.shift])
+    for i in range(min(n, <size_t>AHEAD)):
+        prefetch_slots(scorer, keys[i])
+    for i in range(n):
+        if i + 2 * AHEAD < n:
+            DYNSEL_PREFETCH(&scorer.index[keys[i + 2 * AHEAD] >> scorer.shift])
+        if i + AHEAD < n:
+            prefetch_slots(scorer, keys[i + AHEAD])
+        add_slots(scorer, keys[i], scores + i * step)
 
 
 cdef void fill_rows(
@@ -383,6 +428,7 @@ cdef void fill_rows(
     """Fill the fused rows of a lexeme: for each the sum of its templates."""
     cdef ContextC context
     cdef LexemeRecC* places[MAX_PLACES]
+    cdef feat_t[MAX_TEMPLATES] keys
     cdef const FusedC* fused
     cdef int i, j
     for i in range(MAX_PLACES):
@@ -393,11 +439,16 @@ cdef void fill_rows(
     for i in range(scorer.n_fused):
         fused = &scorer.fused[i]
         for j in range(fused.first, fused.end):
-            add_slots(
-                scorer,
-                get_key(&scorer.program.templates[scorer.fused_templates[j]], &context),
-                rows + <size_t>fused.row * scorer.width,
+            keys[j - fused.first] = get_key(
+                &scorer.program.templates[scorer.fused_templates[j]], &context
             )
+        add_features(
+            scorer,
+            keys,
+            fused.end - fused.first,
+            rows + <size_t>fused.row * scorer.width,
+            0,
+        )
 
 
 cdef inline int get_fused(
@@ -448,7 +499,7 @@ cdef DecisionC decide(
     end_stage: Where to stop for now, if the decision is not made by then.
     """
     cdef const score_t* rows[MAX_ROWS]
-    cdef feat_t[256] keys
+    cdef feat_t[MAX_TEMPLATES] keys
     cdef const StageC* stage
     cdef const TableC* table
     cdef Verdict verdict
@@ -477,11 +528,7 @@ cdef DecisionC decide(
         if n_rows > 1:
             scorer.kernels.sum_rows(scores, rows, n_rows, scorer.width)
         for i in range(n_keys):
-            row = scorer.index[keys[i] >> scorer.shift]
-            if scorer.narrow != NULL:
-                DYNSEL_PREFETCH(&scorer.narrow[row])
-            else:
-                DYNSEL_PREFETCH(&scorer.wide[row])
+            prefetch_slots(scorer, keys[i])
         for i in range(n_keys):
             add_slots(scorer, keys[i], scores)
         margin = margins[s] if s + 1 < scorer.n_stages else 0

@@ -3,15 +3,13 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from .lines cimport FillingC, Sums, get_add_values, put
-from .scorer cimport (
-    best_kind,
-    count_features,
-    get_bucket_bits,
-    get_check,
-    get_label,
-)
-from .typedefs cimport feat_t, uint32_t
+from ..errors import Errors
+
+from .lines import check_table, find_starts
+
+from .lines cimport Sums, get_add_values
+from .scorer cimport best_kind
+from .typedefs cimport feat_t
 
 
 cdef class SmallScorer:
@@ -19,41 +17,57 @@ cdef class SmallScorer:
 
     program (Program): The templates.
     n_labels (int): The number of labels.
-    index (array), slots (array): The weights, see pack_weights.
+    arrays (dict): The weights, see pack.
     scale (float): The integer that stands for a weight of 1.
     """
 
-    def __init__(
-        self,
-        Program program not None,
-        int n_labels,
-        const uint32_t[::1] index not None,
-        const uint32_t[::1] slots not None,
-        float scale,
-    ):
-        cdef int shift = 32 - get_bucket_bits(index.shape[0])
-        cdef FillingC table
-        cdef uint32_t bucket, i, check, value
+    # The names of the arrays.
+    parts = ("keys", "codes")
+
+    def __init__(self, Program program not None, int n_labels, dict arrays, float scale):
         if n_labels > MAX_SMALL_LABELS:
             raise ValueError(n_labels)
         self.program = program
         self.n_labels = n_labels
         self.scale = scale
-        self._weights = Lines(count_features(index, slots))
-        table = self._weights.filling
-        with nogil:
-            for bucket in range(<uint32_t>index.shape[0] - 1):
-                i = index[bucket]
-                while i < index[bucket + 1]:
-                    check = get_check(slots[i])
-                    value = 0
-                    while i < index[bucket + 1] and get_check(slots[i]) == check:
-                        value |= (slots[i] & 0xFF) << 8 * get_label(slots[i])
-                        i += 1
-                    put(&table, bucket << shift | check, value)
+        self._weights = Lines(arrays["keys"], arrays["codes"])
         self.c.program = &program.c
         self.c.weights = self._weights.c
         self.c.add_values = get_add_values(best_kind())
+
+    @staticmethod
+    def pack(keys, labels, weights, int n_labels) -> dict:
+        """Bring integer weights into the form of a file: for each feature, in order, its
+        key and a code, the four weights as bytes.
+
+        keys (array), labels (array), weights (array): Sorted by key and label.
+        n_labels (int): The number of labels.
+        """
+        kept = np.flatnonzero(weights)
+        keys, labels, weights = keys[kept], labels[kept], weights[kept]
+        starts = find_starts(keys)
+        parts = weights.view("uint8").astype("uint32") << labels.astype("uint32") * 8
+        return {"keys": keys[starts], "codes": np.bitwise_or.reduceat(parts, starts)}
+
+    @staticmethod
+    def check(dict arrays, int n_labels) -> None:
+        """Raise an error unless arrays from a file can be read without harm."""
+        keys, codes = arrays["keys"], arrays["codes"]
+        check_table(keys, codes, "uint32")
+        if n_labels < MAX_SMALL_LABELS and int(codes.max(initial=0)) >> 8 * n_labels:
+            raise ValueError(Errors.DS035.format(what="a weight has an unknown label"))
+
+    def arrays(self) -> dict:
+        """The weights in the form of a file, see pack."""
+        keys, codes = self._weights.to_arrays()
+        return {"keys": keys, "codes": codes}
+
+    def unpack(self) -> tuple:
+        """The inverse of pack: arrays of keys, labels and weights."""
+        keys, codes = self._weights.to_arrays()
+        weights = codes.astype("<u4").view("int8").reshape(-1, MAX_SMALL_LABELS)
+        features, labels = np.nonzero(weights)
+        return keys[features], labels.astype("uint32"), weights[features, labels]
 
     def sum(self, vector[feat_t] keys, int kind) -> list:
         """The sums of the weights of some features, by the kernels of a kind, see
@@ -63,10 +77,3 @@ cdef class SmallScorer:
         memset(&sums, 0, sizeof(Sums))
         get_add_values(kind)(&sums, self.c.weights, keys.data(), <int>keys.size())
         return [sums.of[label] for label in range(self.n_labels)]
-
-    def unpack(self) -> tuple:
-        """The weights: arrays of keys, labels and weights, see pack_weights."""
-        keys, values = self._weights.to_arrays()
-        weights = values.astype("<u4").view("int8").reshape(-1, MAX_SMALL_LABELS)
-        features, labels = np.nonzero(weights)
-        return keys[features], labels.astype("uint32"), weights[features, labels]

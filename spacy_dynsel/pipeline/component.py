@@ -372,6 +372,10 @@ class DynselComponent(TrainablePipe):
 
     def _load_engine(self, data: FileData) -> None:
         self.engine.from_bytes(data)
+        self._follow_engine()
+
+    def _follow_engine(self) -> None:
+        """Take over what the engine has read."""
         if self.engine.is_initialized:
             self.cfg["labels"] = list(self.engine.labels)
             self.model.set_dim("nO", self.engine.n_outputs, force=True)

@@ -31,7 +31,7 @@ from ..core.lines cimport (
     sum_values,
 )
 from ..core.program cimport LexemeRecC
-from ..core.rows cimport AskedC, RowsC, RowScorer, add_weights, ask_weights
+from ..core.rows cimport FarC, RowsC, RowScorer, add_far, add_near
 from ..core.scorer cimport Verdict
 from ..core.small cimport SmallC, SmallScorer
 from ..core.typedefs cimport (
@@ -86,8 +86,8 @@ cdef enum:
 cdef enum:
     # What the weights that were asked for are needed for.
     ACTION
-    LABEL_PLACE
     LABEL
+    FAR_LABEL
     RANK
 
 # Labels that are not learned.
@@ -165,7 +165,7 @@ cdef cppclass Run:
     int head
     int dependent
     Sums sums
-    AskedC asked
+    FarC far
     score_t* scores          # [width]
     size_t offset            # of its doc among all tokens
     int places[MAX_PLACES]
@@ -223,10 +223,10 @@ cdef inline void ask_label(const ParserC* parser, Run* run, int stage) noexcept 
         features.stage_ends[stage], run.places, run.values,
     )
     run.n_keys = ask_lines(
-        features.stages[stage], parser.labels.places, run.values, run.keys
+        features.stages[stage], parser.labels.codes, run.values, run.keys
     )
     run.stage = stage
-    run.phase = LABEL_PLACE
+    run.phase = LABEL
 
 
 cdef bint next_decision(const ParserC* parser, Run* run) noexcept nogil:
@@ -301,14 +301,14 @@ cdef bint advance(
         run.logged.front = get_front(run.now)
         run.logged.top = run.now.stack[run.now.top - 1]
         return take(parser, run)
-    if run.phase == LABEL_PLACE:
-        ask_weights(parser.labels, run.keys, run.n_keys, &run.asked)
-        run.phase = LABEL
-        return True
     if run.phase == RANK:
         judge_branch(parser, run)
         return next_branch(parser, run)
-    add_weights(parser.labels, &run.asked, run.scores)
+    if run.phase == FAR_LABEL:
+        add_far(parser.labels, &run.far, run.scores)
+    elif add_near(parser.labels, run.keys, run.n_keys, run.scores, &run.far):
+        run.phase = FAR_LABEL
+        return True
     margin = 0
     if run.stage + 1 < parser.labels.program.n_stages:
         margin = parser.label_margins[run.stage]

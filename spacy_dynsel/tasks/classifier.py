@@ -9,12 +9,7 @@ import numpy as np
 from ..core.learner import Learner
 from ..core.program import Program
 from ..core.rows import RowScorer
-from ..core.scorer import (
-    MAX_WEIGHT,
-    check_weights,
-    pack_weights,
-    quantize,
-)
+from ..core.scorer import MAX_WEIGHT, quantize
 from ..core.small import SmallScorer
 from ..errors import Errors
 from ..settings import LearnerSettings
@@ -53,7 +48,7 @@ class Classifier:
         self.templates = templates
         self.settings = settings
         self.seeds = seeds
-        self.is_small = is_small
+        self.form = SmallScorer if is_small else RowScorer
         self.n_labels = 0
         slots = dict.fromkeys(
             atom for template in templates.templates for atom in template.atoms
@@ -115,7 +110,7 @@ class Classifier:
             learner.resize(n_labels)
         if scorer is not None:
             # The form of the weights depends on the number of labels.
-            self._scorer = self._make_scorer(*self._pack(scorer), scorer.scale)
+            self._scorer = self._compile(scorer.unpack(), scorer.scale)
 
     def changed(self) -> None:
         """Say that the learners have learned something."""
@@ -129,8 +124,7 @@ class Classifier:
             scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
             weights = quantize(values, scale)
             weights[np.abs(values) <= self._used_settings.smallest_weight] = 0
-            index, slots = pack_weights(keys, labels, weights, self.n_labels)
-            self._scorer = self._make_scorer(index, slots, scale)
+            self._scorer = self._compile((keys, labels, weights), scale)
         return self._scorer
 
     def margins(self, margin: float | list[float]) -> list[int]:
@@ -141,27 +135,27 @@ class Classifier:
         return {"templates": self.templates.to_lines(), "scale": self.scorer.scale}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        index, slots = self._pack(self.scorer)
-        return {f"{self.name}_index": index, f"{self.name}_slots": slots}
+        arrays = self.scorer.arrays()
+        return {f"{self.name}_{part}": array for part, array in arrays.items()}
 
     def load(
         self, meta: Any, arrays: dict[str, np.ndarray], n_labels: int
     ) -> "Classifier":
         """A classifier with the weights of a file, if they can be used without harm."""
-        names = (f"{self.name}_index", f"{self.name}_slots")
-        if not isinstance(meta, dict) or not set(names) <= set(arrays):
+        parts = {part: f"{self.name}_{part}" for part in self.form.parts}
+        if not isinstance(meta, dict) or not set(parts.values()) <= set(arrays):
             raise ValueError(Errors.DS035.format(what=f"it lacks its {self.name}"))
         scale = meta.get("scale")
         if not isinstance(scale, float) or not 0 < scale < 1e9:
             raise ValueError(Errors.DS035.format(what="its scale is malformed"))
         self.templates.check_lines(meta.get("templates"))
-        index, slots = (arrays[name] for name in names)
-        check_weights(index, slots, n_labels)
+        weights = {part: arrays[section] for part, section in parts.items()}
+        self.form.check(weights, n_labels)
         loaded = Classifier.__new__(Classifier)
         loaded.__dict__.update(self.__dict__)
         loaded.n_labels = n_labels
         loaded.learners = []
-        loaded._scorer = loaded._make_scorer(index, slots, scale)
+        loaded._scorer = self.form(self.program, n_labels, weights, scale)
         return loaded
 
     def _make_learner(self, settings: LearnerSettings) -> Learner:
@@ -171,14 +165,11 @@ class Classifier:
             settings = replace(settings, margin=[*early, *late])
         return Learner(self.program, self.n_labels, settings)
 
-    def _pack(self, scorer: Any) -> tuple[np.ndarray, np.ndarray]:
-        keys, labels, weights = scorer.unpack()
-        return pack_weights(keys, labels, weights, self.n_labels)
-
-    def _make_scorer(self, index: np.ndarray, slots: np.ndarray, scale: float) -> Any:
-        if self.is_small:
-            return SmallScorer(self.program, self.n_labels, index, slots, scale)
-        return RowScorer(self.program, self.n_labels, index, slots, scale)
+    def _compile(
+        self, weights: tuple[np.ndarray, np.ndarray, np.ndarray], scale: float
+    ) -> Any:
+        packed = self.form.pack(*weights, self.n_labels)
+        return self.form(self.program, self.n_labels, packed, scale)
 
 
 def mean_weights(

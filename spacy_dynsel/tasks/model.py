@@ -208,7 +208,12 @@ class LinearModel(Resumable):
 
     def from_bytes(self, data: FileData) -> None:
         """Read a model. Nothing changes if the data is not good."""
-        meta, arrays = load_model(data)
+        self.from_contents(*load_model(data))
+
+    def from_contents(
+        self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> None:
+        """Take over what is in a file, if it is good."""
         if meta.get("task") != self.task:
             raise ValueError(
                 Errors.DS037.format(found=meta.get("task"), expected=self.task)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.learner import Learner
-from ..core.lines import ShortLines
+from ..core.lines import ShortLines, check_table
 from ..core.program import Program
 from ..core.ranker import RankLearner
 from ..templates import Templates
@@ -141,14 +141,7 @@ class Reranker:
         self.trees.check_lines(meta.get("trees"))
         require({"rank_keys", "rank_weights"} <= set(arrays), "it lacks its reranker")
         keys, weights = arrays["rank_keys"], arrays["rank_weights"]
-        require(
-            keys.dtype == "uint32"
-            and weights.dtype == "uint16"
-            and len(keys) == len(weights)
-            and bool((keys[1:] > keys[:-1]).all())
-            and int(weights.min(initial=1)) > 0,
-            "the weights of its reranker are malformed",
-        )
+        check_table(keys, weights, "uint16")
         loaded = Reranker(self.branches, self.trees, self.n_folds)
         loaded.features = self.features
         loaded._lines = ShortLines(keys, weights.view("int16"))

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ CLASS_MIN_SHARE = 0.1
 # a sentence, and one that is missed spoils two of them. Less than 1.6 lost some on
 # development data.
 BOUNDARY_CAUTION = 1.75
+MIN_BYTES_FOR_THREADS = 1 << 20
 
 
 class GoldParse(NamedTuple):
@@ -567,7 +569,12 @@ class ParsingModel(Resumable):
 
     def from_bytes(self, data: FileData) -> None:
         """Read a model. Nothing changes if the data is not good."""
-        meta, arrays = load_model(data)
+        self.from_contents(*load_model(data))
+
+    def from_contents(
+        self, meta: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> None:
+        """Take over what is in a file, if it is good."""
         if meta.get("task") != self.task:
             raise ValueError(
                 Errors.DS037.format(found=meta.get("task"), expected=self.task)
@@ -607,23 +614,20 @@ class ParsingModel(Resumable):
         reranker = self.reranker
         if (reranker is not None) != ("reranker" in parts):
             raise ValueError(Errors.DS121)
-        # Two threads: filling the tables is most of the work of loading.
-        with ThreadPoolExecutor(2) as pool:
-            loading = [
-                pool.submit(
-                    part.load,
-                    parts.get(part.name),
-                    arrays,
-                    self._count_outputs(part, labels),
-                )
-                for part in self.parts
-            ]
-            if reranker is not None:
-                reranker = pool.submit(
-                    reranker.load, parts["reranker"], arrays
-                ).result()
-        self.actions, self.arcs, self.boundaries = (one.result() for one in loading)
-        self.reranker = reranker
+        jobs: list[Callable[[], Any]] = [
+            partial(
+                part.load,
+                parts.get(part.name),
+                arrays,
+                self._count_outputs(part, labels),
+            )
+            for part in self.parts
+        ]
+        if reranker is not None:
+            jobs.append(partial(reranker.load, parts["reranker"], arrays))
+        loaded = _run_all(jobs, sum(array.nbytes for array in arrays.values()))
+        self.actions, self.arcs, self.boundaries = loaded[:3]
+        self.reranker = loaded[3] if reranker is not None else None
         self.labels = labels
         self._reader = LexemeReader(self._lexical, *(tables[name] for name in sections))
         self._tags = TagMap(keys, values)
@@ -824,3 +828,12 @@ def _restore(
     )
     model.from_bytes(data)
     return model
+
+
+def _run_all(jobs: list[Callable[[], Any]], n_bytes: int) -> list[Any]:
+    """Make tables of weights of some size: if they are large, that is most of the work
+    of loading, and two threads share it."""
+    if n_bytes < MIN_BYTES_FOR_THREADS:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(2) as pool:
+        return [one.result() for one in [pool.submit(job) for job in jobs]]

@@ -6,6 +6,7 @@ Needs the extra `fuzz`. An input that breaks a reader is written to the current 
 and becomes a test once it stands in tests/fuzz/seeds.
 """
 
+import gc
 import re
 import sys
 import tempfile
@@ -88,6 +89,9 @@ def main(
         TARGETS[target],
         custom_mutator=make_mutator(seeds) if target == "model" else None,
     )
+    # What is there now stays, and need not be looked through again and again.
+    gc.collect()
+    gc.freeze()
     atheris.Fuzz()
     sys.exit(0)
 

@@ -31,7 +31,7 @@ from spacy_dynsel.settings import LearnerSettings
 from spacy_dynsel.tasks.tagging import TaggingModel
 from spacy_dynsel.templates import parse_templates, read_templates
 
-from .models import MAKERS, TEXTS, expand, make_genuine
+from .models import MAKERS, TEXTS, load_compact, make_genuine
 
 # How many models are read into a component before another takes its place: labels stay
 # in the vocabulary for good.
@@ -42,6 +42,7 @@ SHARED_MEMORY = Path("/dev/shm")
 FOLDER = tempfile.TemporaryDirectory(
     prefix="dynsel-fuzz-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
 )
+INPUT = Path(FOLDER.name) / "input"
 TOKENIZER = spacy.blank("xx").tokenizer
 CORPUS_VOCAB = Vocab()
 LAYOUTS = (
@@ -62,9 +63,8 @@ def refusal_allowed() -> Iterator[None]:
 
 
 def write(data: bytes) -> Path:
-    path = Path(FOLDER.name) / "input"
-    path.write_bytes(data)
-    return path
+    INPUT.write_bytes(data)
+    return INPUT
 
 
 def container(data: bytes) -> None:
@@ -93,12 +93,13 @@ class Models:
         nlp, runs = self._pipelines.get(number, (None, 0))
         if nlp is None or runs == RUNS_OF_A_COMPONENT:
             nlp, runs = MAKERS[number](), 0
+            # Outside a memory zone, so that these words need not be made each time.
+            list(nlp.tokenizer.pipe(TEXTS))
             # Pipelines hold themselves, and this many objects keep Python from looking.
             gc.collect()
         self._pipelines[number] = (nlp, runs + 1)
         with refusal_allowed():
-            # What from_disk does, without spaCy's part in it, which is slow.
-            nlp.get_pipe(nlp.pipe_names[0])._load_engine(expand(data[1:]))
+            load_compact(nlp, data[1:])
             with nlp.memory_zone():
                 for doc in nlp.pipe(TEXTS):
                     assert len(doc.to_json()["tokens"]) == len(doc)
