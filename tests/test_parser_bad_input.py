@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_dynsel.tasks import transitions
 from test_bad_input import crafted
 from test_model_file import with_checksum
 from test_parser import (
@@ -308,6 +309,18 @@ def test_contents_that_would_do_harm(shared, change, code):
     before = parser.to_bytes()
     with pytest.raises(ValueError, match=code):
         parser.engine.from_bytes(crafted(parser, change))
+    assert parser.to_bytes() == before
+
+
+def test_large_models_are_read_by_threads(shared, monkeypatch):
+    monkeypatch.setattr(transitions, "MIN_BYTES_FOR_THREADS", 0)
+    parser = shared.get_pipe("dynsel_parser")
+    before = parser.to_bytes()
+    parser.engine.from_bytes(parser.engine.to_bytes())
+    assert parser.to_bytes() == before
+    bad = crafted(parser, lambda m, a: a["actions_keys"].__setitem__(0, 0xFFFFFFFF))
+    with pytest.raises(ValueError, match="DS035"):
+        parser.engine.from_bytes(bad)
     assert parser.to_bytes() == before
 
 
