@@ -95,25 +95,32 @@ def test_compiled_weights_are_given_back(form, n_labels, seed):
             assert one.dtype == other.dtype
 
 
+@pytest.mark.parametrize(
+    ("form", "n_labels"),
+    [(SmallScorer, 4), (RowScorer, 1), (RowScorer, 20), (RowScorer, 300)],
+)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_sums_of_weights_agree(seed):
+def test_sums_of_weights_agree(form, n_labels, seed):
     rng = np.random.default_rng(seed)
     keys = draw_keys(rng)
-    # All bytes, and all of them in one feature.
-    table = rng.integers(-128, 128, (len(keys), 4))
+    # All bytes, all of them in one feature, and few of them in most.
+    table = rng.integers(-128, 128, (len(keys), n_labels))
     table[rng.random(len(keys)) < 0.1] = -128
+    order = rng.random(table.shape).argsort(axis=1)
+    table[order >= rng.choice([1, 2, 3, 4, 5, n_labels], (len(keys), 1))] = 0
     features, labels = np.nonzero(table)
-    packed = SmallScorer.pack(
+    packed = form.pack(
         keys[features],
         labels.astype("uint32"),
         table[features, labels].astype("int8"),
-        4,
+        n_labels,
     )
-    scorer = SmallScorer(make_program(), 4, packed, 1.0)
+    scorer = form(make_program(), n_labels, packed, 1.0)
     rows = dict(zip(keys.tolist(), table.tolist(), strict=True))
     asked = [*rows, *draw_keys(rng).tolist()]
     for some in (*([key] for key in asked), asked[:100]):
-        expected = np.sum([rows.get(key, [0] * 4) for key in some], axis=0).tolist()
+        found = [rows.get(key, [0] * n_labels) for key in some]
+        expected = np.sum(found, axis=0).tolist()
         for kind in range(len(kernel_names())):
             assert scorer.sum(some, kind) == expected
 

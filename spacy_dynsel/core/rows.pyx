@@ -1,10 +1,12 @@
+from libcpp.vector cimport vector
+
 import numpy as np
 
 from ..errors import Errors
 
 from .lines import check_table, find_starts
 
-from .scorer cimport LANES, best_kernels
+from .scorer cimport LANES, best_kernels, get_kernels
 
 
 cdef class RowScorer:
@@ -130,6 +132,19 @@ cdef class RowScorer:
         )
         order = np.lexsort((labels, all_keys))
         return all_keys[order], labels[order], weights[order]
+
+    def sum(self, vector[feat_t] keys, int kind) -> list:
+        """The sums of the weights of some features, by the kernels of a kind, see
+        kernel_names."""
+        cdef RowsC rows = self.c
+        cdef vector[score_t] scores = vector[score_t](rows.width)
+        cdef FarC far
+        if keys.size() > MAX_STAGE:
+            raise ValueError(keys.size())
+        rows.kernels = get_kernels(kind)
+        if add_near(&rows, keys.data(), <int>keys.size(), scores.data(), &far):
+            add_far(&rows, &far, scores.data())
+        return list(scores)[: self.n_labels]
 
 
 cdef bint are_codes(
