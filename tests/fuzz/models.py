@@ -114,9 +114,10 @@ def expand(model: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     meta, arrays = load_model(make_genuine(model))
     for name, array in arrays.items():
         if name == "index" and array.dtype == np.uint16:
-            steps = np.diff(
-                np.sort(array).astype("int64"), prepend=-1, append=N_BUCKETS
-            )
+            buckets = np.sort(array)
+            ends = np.empty(len(buckets) + 2, dtype="int64")
+            ends[0], ends[1:-1], ends[-1] = -1, buckets, N_BUCKETS
+            steps = ends[1:] - ends[:-1]
             arrays[name] = np.arange(len(steps), dtype="uint32").repeat(steps)
         elif name == "second":
             second = dump_model(*expand(array.tobytes()))
@@ -124,10 +125,9 @@ def expand(model: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return meta, arrays
 
 
-def load_compact(nlp: Language, model: bytes) -> None:
-    """Let the component of a pipeline read what compact gave: what from_disk does,
-    without writing and reading a file, and without spaCy's part in it, which is slow."""
-    component: Any = nlp.get_pipe(nlp.pipe_names[0])
+def load_compact(component: Any, model: bytes) -> None:
+    """Let a component read what compact gave: what from_disk does, without writing and
+    reading a file, and without spaCy's part in it, which is slow."""
     component.engine.from_contents(*expand(model))
     component._follow_engine()
 
