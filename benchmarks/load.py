@@ -1,7 +1,10 @@
 """What the memory and the soak benchmark run: a pipeline of all three components,
 trained on the embedded corpus, and text that never ends and always has new words."""
 
+import ctypes
+import gc
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,3 +60,33 @@ def resident_kb() -> int:
     """The memory of this process that is in use."""
     pages = Path("/proc/self/statm").read_text().split()[1]
     return int(pages) * PAGE_KB
+
+
+class AllocatedC(ctypes.Structure):
+    """What mallinfo2 of the C library returns."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in [
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",
+            "usmblks",
+            "fsmblks",
+            "uordblks",
+            "fordblks",
+            "keepcost",
+        ]
+    )
+
+
+def measure_in_use() -> tuple[int, int]:
+    """The bytes that are allocated and the blocks of Python's own allocator: unlike the
+    resident memory, without what is free and kept. Needs glibc."""
+    gc.collect()
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = AllocatedC
+    found = libc.mallinfo2()
+    return found.uordblks + found.hblkhd, sys.getallocatedblocks()

@@ -2,10 +2,10 @@
 words come by."""
 
 import ctypes
-import gc
 import itertools
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from spacy.tokens import Doc
@@ -13,39 +13,13 @@ from spacy.vocab import create_vocab
 
 from fuzz.models import make_ner, make_parser, make_rich_ner, make_tagger, train
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+from load import measure_in_use
+
 CACHE_SIZE = 300
 N_ROUNDS = 24
 MOST_BYTES = 1 << 16
 MOST_BLOCKS = 1000
-
-
-class AllocatedC(ctypes.Structure):
-    """What mallinfo2 of the C library returns."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in [
-            "arena",
-            "ordblks",
-            "smblks",
-            "hblks",
-            "hblkhd",
-            "usmblks",
-            "fsmblks",
-            "uordblks",
-            "fordblks",
-            "keepcost",
-        ]
-    )
-
-
-def measure():
-    """The bytes and the Python objects in use."""
-    gc.collect()
-    libc = ctypes.CDLL(None)
-    libc.mallinfo2.restype = AllocatedC
-    found = libc.mallinfo2()
-    return found.uordblks + found.hblkhd, sys.getallocatedblocks()
 
 
 @pytest.fixture(params=[make_tagger, make_ner, make_rich_ner, make_parser])
@@ -79,7 +53,7 @@ def test_memory_is_flat(pipeline, zones, n_threads):
             annotate(vocab)
         assert 0 < pipe.n_cached <= pipe.cache_size == CACHE_SIZE
         if i % 2 == 0:
-            samples.append(measure())
+            samples.append(measure_in_use())
     third = len(samples) // 3
     for most, values in zip(
         (MOST_BYTES, MOST_BLOCKS), zip(*samples, strict=True), strict=True
