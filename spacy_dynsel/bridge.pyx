@@ -724,6 +724,8 @@ def _check_layout() -> None:
     """Compare what this module reads with what spaCy says, so that another layout of
     spaCy's structs is an error now and not silent corruption later."""
     vocab = Vocab()
+    # Kept: what is read of a text lives as long as this.
+    strings = vocab.strings
     cdef Doc doc = Doc(
         vocab,
         words=["dynsel", "layout"],
@@ -734,20 +736,20 @@ def _check_layout() -> None:
         ents=["O", "B-Z"],
     )
     checks = {
-        "LexemeC.orth": (doc.c[1].lex.orth, vocab.strings["layout"]),
-        "TokenC.tag": (doc.c[1].tag, vocab.strings["Y"]),
+        "LexemeC.orth": (doc.c[1].lex.orth, strings["layout"]),
+        "TokenC.tag": (doc.c[1].tag, strings["Y"]),
         "TokenC.sent_start": (doc.c[1].sent_start, -1),
-        "TokenC.pos": (doc.c[1].pos, vocab.strings["VERB"]),
+        "TokenC.pos": (doc.c[1].pos, strings["VERB"]),
         "TokenC.head": (doc.c[1].head, -1),
-        "TokenC.dep": (doc.c[1].dep, vocab.strings["W"]),
+        "TokenC.dep": (doc.c[1].dep, strings["W"]),
         "TokenC.l_edge": (doc.c[1].l_edge, 1),
         "TokenC.r_kids": (doc.c[0].r_kids, 1),
         "TokenC.ent_iob": (doc.c[1].ent_iob, 3),
-        "TokenC.ent_type": (doc.c[1].ent_type, vocab.strings["Z"]),
+        "TokenC.ent_type": (doc.c[1].ent_type, strings["Z"]),
         "Doc.length": (doc.length, 2),
     }
     cdef TextC text
-    get_text(vocab.strings, doc.c[1].lex.orth, &text)
+    get_text(strings, doc.c[1].lex.orth, &text)
     checks["Utf8Str"] = (text.start[:text.n_bytes], b"layout")
     for what, (read, expected) in checks.items():
         if read != expected:
