@@ -46,7 +46,7 @@ ODD = [
 CACHE_SIZE = 2000
 N_ROUNDS = 12
 MOST_GROWTH_KB = 1024
-MOST_GROWTH_BLOCKS = 10_000
+MOST_GROWTH_BLOCKS = 1000
 
 
 def check(condition: object, what: str) -> None:
@@ -191,9 +191,12 @@ class Worker:
 
 
 def run_round(
-    nlp: Language, folder: Path, seconds: float, seeds: range
+    folder: Path, n_threads: int, seconds: float, seeds: range
 ) -> Counter[str]:
-    """Let threads work at the same time, then one with zones."""
+    """Let Python threads work at the same time, then one with zones."""
+    nlp = spacy.load(folder / "nlp")
+    for _, pipe in nlp.pipeline:
+        pipe.n_threads = n_threads
     workers = []
     for seed in seeds:
         own = folder / str(seed - seeds.start)
@@ -233,13 +236,10 @@ def soak(seconds: float, n_workers: int, seed: int) -> dict[str, int]:
         folder = Path(name)
         train_pipeline(cache_size=CACHE_SIZE).to_disk(folder / "nlp")
         for number in range(N_ROUNDS):
-            nlp = spacy.load(folder / "nlp")
-            for _, pipe in nlp.pipeline:
-                pipe.n_threads = 1 + number % 2
             first = seed + number * n_workers
             seeds = range(first, first + n_workers)
-            counts += run_round(nlp, folder, seconds / N_ROUNDS, seeds)
-            del nlp
+            n_threads = 1 + number % 2
+            counts += run_round(folder, n_threads, seconds / N_ROUNDS, seeds)
             memory.append(measure_in_use())
             n_bytes, n_blocks = memory[-1]
             print(

@@ -36,7 +36,7 @@ from .models import MAKERS, TEXTS, load_compact, make_genuine
 
 # How many models are read into a component before another takes its place: labels stay
 # in the vocabulary for good.
-RUNS_OF_A_COMPONENT = 2000
+RUNS_OF_A_COMPONENT = 20_000
 CODE = re.compile(r"\[DS\d{3}\]")
 # In memory where that is possible: millions of files are written.
 SHARED_MEMORY = Path("/dev/shm")
