@@ -1,5 +1,6 @@
 """Methods that order templates, on decisions whose right order is known."""
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -208,6 +209,17 @@ class TestJournal:
                 clock = shown.removesuffix(" left").split(":")
                 seconds = sum(60**i * int(n) for i, n in enumerate(reversed(clock)))
                 assert seconds == pytest.approx(left, abs=1.0)
+
+    def test_progress_ends_at_its_end(self, monkeypatch, capsys):
+        """However the shares are rounded: 1 to 11 would come to a bit too much."""
+        times = itertools.count(1.0)
+        monkeypatch.setattr("tqdm.std.time", lambda: next(times))
+        costs = {str(k): k + 1.0 for k in range(11)}
+        with Journal(None, "a", show=True) as journal:
+            journal.plan(costs)
+            for name in costs:
+                journal.do(name, lambda: None)
+        assert "100%" in capsys.readouterr().err
 
 
 def make_many(n_templates, n=1000):

@@ -62,7 +62,9 @@ class Journal:
             self._results[step] = result
             self._save()
             if self._bar is not None:
-                self._bar.update(self._costs.get(step, 0.0) * self._unit)
+                share = self._costs.get(step, 0.0) * self._unit
+                # Rounding would go beyond the end, which is a warning.
+                self._bar.update(min(share, self._bar.total - self._bar.n))
         return self._results[step]
 
     def remove(self) -> None:
