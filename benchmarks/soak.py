@@ -227,8 +227,7 @@ def soak(seconds: float, n_workers: int, seed: int) -> dict[str, int]:
 
     RETURNS (dict): How often what was done, and by how much the memory in use grew, in
         KB and in blocks: the least of the last third over that of the second. The
-        resident memory would not tell: it depends on how much was in use at once, and
-        the more threads there are, the more stays behind.
+        resident memory depends on how much was in use at once, too.
     """
     counts: Counter[str] = Counter()
     memory = []
