@@ -31,7 +31,7 @@ def DynamicTagger(  # noqa: N802
     learner: LearnerBlock,
     class_min_count: int,
     class_min_share: float,
-    folds: int = 0,
+    folds: int | None = None,
 ) -> Model:
     """A linear tagger with early exit.
 
@@ -44,7 +44,8 @@ def DynamicTagger(  # noqa: N802
     folds (int): For components that read tags and are trained at the same time: the
         number of taggers, each of which leaves out a part of the training data and
         annotates just that part. What a tagger says about docs that it has learned
-        from is too good to learn from. Without any, training takes less time.
+        from is too good to learn from. Without any, training takes less time. If
+        missing, there are 4 where a component after the tagger asks for them.
     """
     engine = TaggingModel(
         _templates("templates", templates),

@@ -690,6 +690,24 @@ def read_tags(Doc doc not None):
     return tags
 
 
+def have_tags(list docs not None) -> bool:
+    """Whether each of some docs that has words has tags."""
+    cdef Doc doc
+    cdef int i
+    cdef bint has_words, has_tags
+    for doc in docs:
+        has_words = False
+        has_tags = False
+        for i in range(doc.length):
+            has_words |= doc.c[i].lex.flags & (<attr_t>1 << IS_SPACE) == 0
+            has_tags = doc.c[i].tag != 0
+            if has_tags:
+                break
+        if has_words and not has_tags:
+            return False
+    return True
+
+
 def read_entities(Doc doc not None) -> tuple:
     """token.ent_iob and the string IDs of token.ent_type."""
     iobs = np.empty(doc.length, dtype="int32")

@@ -127,6 +127,22 @@ class Errors(metaclass=ErrorsWithCodes):
         "Component '{name}' can't use the model that the config gives it. Give it the "
         "architecture '{architecture}', or leave out its section 'model'."
     )
+    DS051 = (
+        "The data given to from_bytes of component '{name}' can't be read. Give what its "
+        "to_bytes has made."
+    )
+    DS052 = (
+        "The settings of component '{name}' (its file 'cfg') can't be read: they are not "
+        "a JSON object. Copy the pipeline again or train anew."
+    )
+    DS053 = (
+        "The settings of component '{name}' (its file 'cfg') have entries that are not "
+        "known: {unknown}. They belong to another component, or to a newer version of "
+        "spacy-dynsel."
+    )
+    DS054 = (
+        "The labels of component '{name}' must be a list of strings, got {labels!r}."
+    )
     # Entity recognition
     DS100 = (
         "The model file was trained to read sentences '{found}', but the config says "
@@ -394,4 +410,26 @@ class Errors(metaclass=ErrorsWithCodes):
         "{version} correctly ({what}). Install spacy-dynsel anew, without a cache, "
         "against the installed spaCy: pip install --no-cache-dir --force-reinstall "
         "--no-deps spacy-dynsel."
+    )
+
+
+class Warnings(metaclass=ErrorsWithCodes):
+    # Entity recognition
+    DW101 = (
+        "There is no entity in the {n} docs that component '{name}' is to learn from: it "
+        "will find none. If your data are CoNLL-U with entities in MISC, convert them by "
+        "'python -m spacy dynsel convert', since 'spacy convert' drops them; else check "
+        "doc.ents, or give the labels to initialize."
+    )
+    # Parsing
+    DW120 = (
+        "The docs that component '{name}' learns from have no tags, but '{tagger}', which "
+        "stands before it, will set them when the pipeline is used: its trees will be "
+        "much worse than they could be. Add '{tagger}' to annotating_components in the "
+        "section [training] of the config."
+    )
+    DW121 = (
+        "Component '{name}' has learned from docs with tags, and now gets docs without: "
+        "its trees will be much worse than they could be. Run its tagger before it (do "
+        "not exclude or disable it), or train without tags."
     )

@@ -26,7 +26,7 @@ DEFAULT_TAGGER_MODEL = {
     "@architectures": "spacy_dynsel.DynamicTagger.v1",
     "class_min_count": 10,
     "class_min_share": 0.4,
-    "folds": 0,
+    "folds": None,
     "templates": _templates("tagger"),
     "learner": _learner(),
 }
@@ -52,7 +52,6 @@ DEFAULT_TAGGER_MODEL = {
         "tag_micro_p": None,
         "tag_micro_r": None,
         "tag_micro_f": None,
-        "dynsel_templates": None,
     },
 )
 def make_tagger(
@@ -115,7 +114,6 @@ DEFAULT_NER_MODEL = {
         "ents_p": 0.0,
         "ents_r": 0.0,
         "ents_per_type": None,
-        "dynsel_templates": None,
     },
 )
 def make_ner(
@@ -162,6 +160,7 @@ DEFAULT_PARSER_MODEL = {
 
 @Language.factory(  # type: ignore[untyped-decorator]
     "dynsel_parser",
+    requires=["token.tag"],
     assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
     default_config={
         "model": DEFAULT_PARSER_MODEL,
@@ -183,7 +182,6 @@ DEFAULT_PARSER_MODEL = {
         "sents_p": None,
         "sents_r": None,
         "sents_f": 0.0,
-        "dynsel_templates": None,
     },
 )
 def make_parser(

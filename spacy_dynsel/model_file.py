@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .atomic import write_file as write_file
 from .core.checksum import checksum
 from .core.pages import allocate
 from .errors import Errors
@@ -86,6 +87,8 @@ def read_file(path: Path) -> np.ndarray:
 def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read a model. The arrays are views of what read_file gave, or of a copy of bytes,
     which start anywhere."""
+    if not isinstance(data, bytes | np.ndarray):
+        raise ValueError(Errors.DS030)
     if isinstance(data, bytes):
         copy = allocate(len(data), np.empty)
         copy[:] = np.frombuffer(data, dtype="uint8")
@@ -130,17 +133,3 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not is_genuine:
         raise ValueError(Errors.DS035.format(what="its description is malformed"))
     return meta, sections
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)

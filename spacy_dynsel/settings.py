@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .errors import Errors
 
@@ -33,7 +34,8 @@ class LearnerSettings:
     word_dropout (float): How often a word is treated as if it were unknown.
     copies (str): Which copies of the data to learn from: "sentences", "documents"
         or "both".
-    seed (int): For the choices that are made at random.
+    seed (int): For the choices that are made at random; if missing, that of the
+        training.
     """
 
     objective: str = "all_prefixes"
@@ -48,7 +50,7 @@ class LearnerSettings:
     predicted_history: float = 1.0
     word_dropout: float = 0.05
     copies: str = "both"
-    seed: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -73,6 +75,8 @@ class LearnerSettings:
             ("seed", 0, 2**32 - 1),
         ):
             value = getattr(self, name)
+            if name == "seed" and value is None:
+                continue
             if not low <= value <= high or math.isinf(value):
                 raise ValueError(
                     Errors.DS022.format(
@@ -86,6 +90,10 @@ class LearnerSettings:
         """The same, with nothing left out for being rare or by chance."""
         return replace(self, cutoff=1, prune=0.0, word_dropout=0.0)
 
+    def seeded(self, seed: int | None) -> "LearnerSettings":
+        """The same, with a seed where there is none."""
+        return replace(self, seed=(seed or 0) if self.seed is None else self.seed)
+
     @property
     def smallest_weight(self) -> float:
         """The size up to which weights are pruned. Rounding must not save any."""
@@ -94,6 +102,38 @@ class LearnerSettings:
     def stage_margins(self, n_stages: int) -> list[float]:
         """The margin at each checkpoint, the last one included."""
         return check_margins(self.margin, n_stages, finite=True)
+
+
+def check_number(
+    name: str, value: Any, low: float, high: float, *, whole: bool = True
+) -> None:
+    """Raise an error unless a setting is a number within its bounds.
+
+    whole (bool): Whether it has to be an integer.
+    """
+    kinds = int if whole else int | float
+    if (
+        not isinstance(value, kinds)
+        or isinstance(value, bool)
+        or not low <= value <= high
+    ):
+        raise ValueError(
+            Errors.DS022.format(
+                name=name, value=value, range=f"between {low} and {high}"
+            )
+        )
+
+
+def check_choice(name: str, value: Any, known: Sequence[Any]) -> None:
+    """Raise an error unless a setting is one of some values."""
+    if not any(
+        value is one or (value == one and type(value) is type(one)) for one in known
+    ):
+        raise ValueError(
+            Errors.DS021.format(
+                name=name, value=value, known=", ".join(map(str, known))
+            )
+        )
 
 
 def check_margins(
@@ -129,7 +169,7 @@ def make_learner_settings(
     predicted_history: float = 1.0,
     word_dropout: float = 0.05,
     copies: str = "both",
-    seed: int = 0,
+    seed: int | None = None,
 ) -> LearnerSettings:
     """Settings of the learner for a config; see LearnerSettings."""
     return LearnerSettings(

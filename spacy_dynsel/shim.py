@@ -5,6 +5,7 @@ from typing import Any
 from thinc.api import Model
 from thinc.shims.shim import Shim
 
+from .errors import Errors
 from .tasks.model import LinearModel
 from .tasks.transitions import ParsingModel
 
@@ -22,7 +23,10 @@ class EngineShim(Shim):
         return self.predict(docs), _no_backprop
 
     def predict(self, docs: Any) -> Any:
-        return self.engine.predict_without_exit(list(docs))
+        engine = self.engine
+        if not engine.is_initialized:
+            raise ValueError(Errors.DS040.format(name=engine.task))
+        return engine.predict_without_exit(list(docs))
 
     def begin_update(self, docs: Any) -> Any:
         return self.predict(docs), _no_backprop
@@ -37,7 +41,10 @@ class EngineShim(Shim):
         return self.engine.to_bytes()
 
     def from_bytes(self, bytes_data: bytes) -> "EngineShim":
-        self.engine.from_bytes(bytes_data)
+        # What uses the engine now keeps it as it is.
+        engine = self.engine.blank()
+        engine.from_bytes(bytes_data)
+        self.engine = engine
         return self
 
 

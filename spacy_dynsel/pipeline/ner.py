@@ -1,6 +1,6 @@
 """The entity recognizer as a pipeline component: spaCy's contract, no arithmetic."""
 
-import math
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,8 +19,9 @@ from ..bridge import (
     read_sent_starts,
     write_entities,
 )
-from ..errors import Errors
-from ..model_file import FileData
+from ..confidence import Calibration
+from ..errors import Errors, Warnings
+from ..settings import check_number
 from ..tasks.bilou import (
     MAX_BIAS,
     MAX_TYPES,
@@ -31,7 +32,14 @@ from ..tasks.bilou import (
     GoldEntities,
     action_names,
 )
-from .component import DynselComponent, RecentDocs, is_complete
+from .component import (
+    DynselComponent,
+    Names,
+    RecentDocs,
+    as_list,
+    get_seed,
+    is_complete,
+)
 from .confidences import ANY
 
 
@@ -95,7 +103,7 @@ class DynselNER(DynselComponent):
     @property
     def labels(self) -> tuple[str, ...]:
         """The entity labels, sorted."""
-        return tuple(sorted(self.cfg["labels"]))
+        return tuple(sorted(self._kept_labels))
 
     @property
     def label_data(self) -> tuple[str, ...]:
@@ -105,7 +113,7 @@ class DynselNER(DynselComponent):
     @property
     def move_names(self) -> list[str]:
         """The names of the actions."""
-        return action_names(self.cfg["labels"])
+        return action_names(self._known_labels)
 
     @property
     def incorrect_spans_key(self) -> str | None:
@@ -119,13 +127,7 @@ class DynselNER(DynselComponent):
 
     @o_bias.setter
     def o_bias(self, bias: float) -> None:
-        before = self.cfg["o_bias"]
-        self.cfg["o_bias"] = bias
-        try:
-            self._check_settings()
-        except ValueError:
-            self.cfg["o_bias"] = before
-            raise
+        self._set_checked("o_bias", bias)
 
     @property
     def is_resizable(self) -> bool:
@@ -139,7 +141,7 @@ class DynselNER(DynselComponent):
         docs (Iterable[Doc]): The docs.
         RETURNS (EntityBatch): For each doc an array of actions.
         """
-        docs = docs if isinstance(docs, list) else list(docs)
+        docs = as_list(docs)
         batch = super().predict(docs)
         if batch.has_kept and self._add_preset_labels(docs):
             # What was set is part of what the decisions after it see.
@@ -155,14 +157,15 @@ class DynselNER(DynselComponent):
         docs (Iterable[Doc]): The docs.
         predictions (EntityBatch): What predict returned, or a list of such arrays.
         """
-        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        docs = as_list(docs)
         if isinstance(predictions, EntityBatch):
             actions = predictions.actions
         else:
             actions = np.concatenate(
                 [np.zeros(0, "uint16"), *map(np.asarray, predictions)]
             ).astype("uint16")
-        if not write_entities(docs, actions, self._types):
+        names = self._get_names_of(predictions)
+        if not write_entities(docs, actions, names.ids):
             raise ValueError(
                 Errors.DS103.format(
                     n_predictions=len(actions), n_tokens=sum(map(len, docs))
@@ -186,9 +189,9 @@ class DynselNER(DynselComponent):
             number of templates, and what each template contributed; as `entities`,
             for each entity the weakest lead of its decisions.
         """
-        return self._require_engine().explain(
-            doc, self.margin, keep_entities=keep_entities
-        )
+        engine = self._require_engine()
+        self._configure(engine, self.cfg)
+        return engine.explain(doc, self.margin, keep_entities=keep_entities)
 
     def initialize(
         self,
@@ -206,38 +209,34 @@ class DynselNER(DynselComponent):
         """
         validate_get_examples(get_examples, "DynselNER.initialize")
         util.check_lexeme_norms(self.vocab, "ner")
-        self._forget_calibration()
+        # A stream may give something else the next time, or nothing.
+        examples = list(get_examples())
         if labels is None:
-            found = {
-                example.reference.vocab.strings[type_]
-                for example in get_examples()
-                for type_ in np.unique(read_entities(example.reference)[1]).tolist()
-                if type_
-            }
-            names = sorted(name for name in found if not name.startswith("!"))
+            found = {label for example in examples for label in _types_of(example)}
+            given = sorted(name for name in found if not name.startswith("!"))
         else:
-            names = self._read_labels(labels)
+            given = self._read_labels(labels)
+        names = list(dict.fromkeys([*self._known_labels, *given]))
         for label in names:
             self._check_label(label)
-        before = self.cfg["labels"]
-        self.cfg["labels"] = list(dict.fromkeys([*before, *names]))
-        self._sync_labels()
-        try:
-            self.engine.initialize(
-                list(self.cfg["labels"]),
+        if not names and len(examples) > 1:
+            warnings.warn(
+                Warnings.DW101.format(name=self.name, n=len(examples)), stacklevel=2
+            )
+
+        def prepare(engine: EntityModel, names: Names) -> None:
+            golds = [self._get_gold(example, names) for example in examples]
+            engine.initialize(
+                names.labels,
                 self.vocab,
-                lambda: (self.get_gold(example) for example in get_examples()),
+                lambda: iter(golds),
                 lang=self.vocab.lang if nlp is None else nlp.lang,
                 count_features=is_complete(nlp),
                 tokenizer=None if nlp is None else nlp.tokenizer,
+                seed=get_seed(nlp),
             )
-        except BaseException:
-            # The labels are those that the engine has room for.
-            is_ready = self.engine.is_initialized
-            self.cfg["labels"] = list(self.engine.labels) if is_ready else before
-            self._sync_labels()
-            raise
-        self._sync_labels()
+
+        self._initialize(names, prepare)
 
     def update(
         self,
@@ -261,18 +260,23 @@ class DynselNER(DynselComponent):
         losses.setdefault(self.name, 0.0)
         examples = list(examples)
         validate_examples(examples, "DynselNER.update")
-        engine = self._require_engine()
-        golds = [self.get_gold(example, add_labels=True) for example in examples]
-        # A label that was first seen in a doc of a memory zone is forgotten with it,
-        # and must be there when it is found.
-        for label in self.cfg["labels"]:
-            self._keep_string(label)
-        self._just_updated = RecentDocs(gold.doc for gold in golds)
-        golds = [
-            gold for gold in golds if gold.negatives or (gold.actions != MISSING).any()
-        ]
-        if golds:
-            losses[self.name] += engine.update(golds, drop=drop)
+        self._require_engine()
+        new = {label for example in examples for label in self._labels_of(example)}
+        # Labels may be added by others meanwhile: they stay as they are from here on.
+        with self.engine.lock:
+            self._add_labels(sorted(new))
+            engine = self.engine
+            names = self._get_names(engine.labels)
+            golds = [self._get_gold(example, names) for example in examples]
+            docs = [gold.doc for gold in golds]
+            golds = [
+                gold
+                for gold in golds
+                if gold.negatives or (gold.actions != MISSING).any()
+            ]
+            if golds:
+                losses[self.name] += engine.update(golds, drop=drop)
+            self._just_updated = RecentDocs(engine, docs)
         return losses
 
     def add_label(self, label: str) -> int:
@@ -281,91 +285,78 @@ class DynselNER(DynselComponent):
         RETURNS (int): 1, or 0 if the label is there already.
         """
         self._check_label(label)
-        if label in self.cfg["labels"]:
-            return 0
-        if self.engine.is_initialized:
-            self.engine.add_label(label)
-        self.cfg["labels"].append(label)
-        self._sync_labels()
-        return 1
+        return self._add_labels([label])
 
-    def get_gold(self, example: Example, *, add_labels: bool = False) -> GoldEntities:
+    def get_gold(self, example: Example) -> GoldEntities:
         """What is known about the entities of a predicted doc, aligned where the words
-        differ.
+        differ. What has a label that is not known is outside.
 
         example (Example): The doc and its reference.
-        add_labels (bool): Whether labels that are new are added; else, what has one
-            is outside.
         """
+        return self._get_gold(example, self._get_names(self._known_labels))
+
+    def _get_gold(self, example: Example, names: Names) -> GoldEntities:
         reference = example.reference
+        self._check_types(_types_of(example))
         if have_same_tokens(example.predicted, reference):
             iobs, types = read_entities(reference)
-            strings = reference.vocab.strings
-            names = {t: strings[t] for t in np.unique(types).tolist()}
-            self._check_types(names.values(), add_labels)
-            index = {label: i for i, label in enumerate(self.cfg["labels"])}
-            actions = _to_actions(
-                iobs, types, {t: index[x] for t, x in names.items() if x in index}
-            )
+            index = {int(type_): i for i, type_ in enumerate(names.ids)}
+            known = {t: index[t] for t in np.unique(types).tolist() if t in index}
+            actions = _to_actions(iobs, types, known)
             starts = read_sent_starts(reference)
         else:
             tags = example.get_aligned_ner()
-            self._check_types({tag[2:] for tag in tags if tag}, add_labels)
-            index = {name: i for i, name in enumerate(self.move_names)}
-            index["-"] = MISSING
+            by_name = {name: i for i, name in enumerate(action_names(names.labels))}
+            by_name["-"] = MISSING
             actions = np.array(
-                [MISSING if not tag else index.get(tag, 0) for tag in tags], "int32"
+                [MISSING if not tag else by_name.get(tag, 0) for tag in tags], "int32"
             )
             starts = np.array(
                 [start or 0 for start in example.get_aligned_sent_starts()], "int32"
             )
         starts = (starts == 1).astype("uint8")
         starts[:1] = 1
-        negatives = self._get_negatives(example, add_labels)
+        negatives = self._get_negatives(example, names)
         return GoldEntities(example.predicted, actions, starts, negatives)
+
+    def _labels_of(self, example: Example) -> set[str]:
+        """The labels that an example speaks of."""
+        key = self.cfg["incorrect_spans_key"]
+        found = _types_of(example)
+        if key is not None and key in example.reference.spans:
+            spans = example.reference.spans[key]
+            found |= {span.label_ for span in spans} - {"O"}
+        self._check_types(found)
+        return {label for label in found if label}
 
     def _add_preset_labels(self, docs: list[Doc]) -> bool:
         """Add the labels of entities that are set, as far as there is room for them.
         RETURNS (bool): Whether there were new ones."""
         found = set()
+        known = self._get_names(self._known_labels).ids
         for doc in docs:
-            unknown = np.setdiff1d(read_entities(doc)[1], self._types)
+            unknown = np.setdiff1d(read_entities(doc)[1], known)
             found |= {doc.vocab.strings[type_] for type_ in unknown.tolist() if type_}
         names = sorted(name for name in found if not name.startswith("!"))
-        names = names[: MAX_TYPES - len(self.cfg["labels"])]
-        return sum(self.add_label(name) for name in names) > 0
+        return self._add_labels(names[: MAX_TYPES - len(known)]) > 0
 
-    def _sync_labels(self) -> None:
-        super()._sync_labels()
-        self._types = np.array(
-            [self._keep_string(label) for label in self.cfg["labels"]], dtype="uint64"
-        )
-        self.engine.set_types(self._types)
-        if self.engine.is_initialized:
-            self.model.set_dim("nO", self.engine.n_outputs, force=True)
+    def _configure(self, engine: EntityModel, cfg: dict[str, Any]) -> None:
+        super()._configure(engine, cfg)
+        bias = cfg["o_bias"]
+        if bias != engine.bias:
+            check_number("o_bias", bias, -MAX_BIAS, MAX_BIAS, whole=False)
+            engine.bias = float(bias)
 
-    def _load_engine(self, data: FileData) -> None:
-        # The bias first: weights that are there would be compiled again with it.
-        self._check_settings()
-        super()._load_engine(data)
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        bias = self.cfg["o_bias"]
-        if (
-            not isinstance(bias, int | float)
-            or isinstance(bias, bool)
-            or math.isnan(bias)
-            or abs(bias) > MAX_BIAS
-        ):
+    def _check_settings(self, cfg: dict[str, Any]) -> Calibration | None:
+        check_number("o_bias", cfg["o_bias"], -MAX_BIAS, MAX_BIAS, whole=False)
+        key = cfg["incorrect_spans_key"]
+        if key is not None and not isinstance(key, str):
             raise ValueError(
-                Errors.DS022.format(
-                    name="o_bias",
-                    value=bias,
-                    range=f"between {-MAX_BIAS} and {MAX_BIAS}",
+                Errors.DS021.format(
+                    name="incorrect_spans_key", value=key, known="a string, null"
                 )
             )
-        self.engine.bias = float(bias)
+        return super()._check_settings(cfg)
 
     def _read_labels(self, labels: Any) -> list[str]:
         """The labels that are given as a list or by the actions of spaCy's own
@@ -378,15 +369,13 @@ class DynselNER(DynselComponent):
             raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
         return list(labels)
 
-    def _check_types(self, names: Iterable[str], add_labels: bool) -> None:
-        for name in sorted(names):
-            if name.startswith("!"):
-                raise ValueError(Errors.DS102.format(name=self.name, label=name))
-            if add_labels and name:
-                self.add_label(name)
+    def _check_types(self, labels: Iterable[str]) -> None:
+        for label in sorted(labels):
+            if label.startswith("!"):
+                raise ValueError(Errors.DS102.format(name=self.name, label=label))
 
     def _get_negatives(
-        self, example: Example, add_labels: bool
+        self, example: Example, names: Names
     ) -> list[tuple[int, int, int]]:
         """The spans that are known not to be entities."""
         key = self.cfg["incorrect_spans_key"]
@@ -406,13 +395,20 @@ class DynselNER(DynselComponent):
                     )
                 )
         aligned = example.get_aligned_spans_y2x(spans, allow_overlap=True)
-        self._check_types({span.label_ for span in aligned} - {"O"}, add_labels)
-        index = {label: i for i, label in enumerate(self.cfg["labels"])}
+        self._check_types({span.label_ for span in aligned})
+        index = {label: i for i, label in enumerate(names.labels)}
         return [
             (span.start, span.end, index[span.label_])
             for span in aligned
             if span.label_ in index
         ]
+
+
+def _types_of(example: Example) -> set[str]:
+    """The labels of the entities of a reference."""
+    strings = example.reference.vocab.strings
+    types = np.unique(read_entities(example.reference)[1]).tolist()
+    return {strings[type_] for type_ in types if type_}
 
 
 def _to_actions(

@@ -1,6 +1,7 @@
 """The dependency parser as a pipeline component: spaCy's contract, no arithmetic."""
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -14,6 +15,7 @@ from spacy.pipeline._parser_internals.nonproj import (
     projectivize,
 )
 from spacy.pipeline.dep_parser import parser_score
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
@@ -21,6 +23,7 @@ from thinc.api import Model, Optimizer
 
 from ..bridge import (
     have_same_tokens,
+    have_tags,
     read_lowers,
     read_parse,
     read_pos,
@@ -29,7 +32,9 @@ from ..bridge import (
     restore_arcs,
     write_parses,
 )
-from ..errors import Errors
+from ..confidence import Calibration
+from ..errors import Errors, Warnings
+from ..settings import check_number
 from ..tasks.transitions import (
     SPACE,
     GoldParse,
@@ -40,8 +45,18 @@ from ..tasks.transitions import (
 )
 from ..tasks.trees import classify_tree
 from ..templates import Templates
-from .component import DynselComponent, RecentDocs
+from .component import (
+    DynselComponent,
+    Names,
+    RecentDocs,
+    as_list,
+    get_ids,
+    get_seed,
+    read_margin,
+    write_margin,
+)
 from .confidences import ARC, write_tokens
+from .tag_source import TagSource
 
 ROOT_LABEL = "ROOT"
 # The label of white space.
@@ -49,6 +64,42 @@ SPACE_LABEL = "dep"
 MISSING = -1
 MAX_BRANCHES = 1000
 MAX_LEAD = 1e6
+
+
+class ArcNames(Names):
+    """What labels of arcs are to spaCy, and what those of gold data stand for."""
+
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        super().__init__(labels)
+        # See write_parses.
+        self.deps = get_ids((*labels, SPACE_LABEL, ROOT_LABEL))
+        # By label, with room for those of roots and of white space.
+        self.is_lifted = np.zeros(1 << 16, dtype=bool)
+        self.is_lifted[: len(labels)] = [DELIMITER in label for label in labels]
+        lifted = [label for label in labels if DELIMITER in label]
+        # See restore_arcs.
+        self.lifted = {
+            get_string_id(label): tuple(get_ids(label.split(DELIMITER)).tolist())
+            for label in lifted
+        }
+        parts = {part for label in lifted for part in label.split(DELIMITER)}
+        self.others = (SPACE_LABEL, ROOT_LABEL, *sorted(parts))
+        self._index = {label: i for i, label in enumerate(labels)}
+        # By string ID, as far as seen.
+        self._known: dict[int, int] = {0: MISSING}
+
+    def find_all(self, doc: Doc, deps: np.ndarray) -> np.ndarray:
+        """The labels that token.dep of a gold doc stands for."""
+        ids = deps.tolist()
+        for dep in set(ids) - self._known.keys():
+            self._known[dep] = self.get(doc.vocab.strings[dep])
+        return np.array([self._known[dep] for dep in ids], dtype="int32")
+
+    def get(self, name: str) -> int:
+        """The label that a name stands for."""
+        if name in self._index:
+            return self._index[name]
+        return self._index.get(name.partition(DELIMITER)[0], MISSING)
 
 
 class DynselParser(DynselComponent):
@@ -84,6 +135,10 @@ class DynselParser(DynselComponent):
 
     architecture = "spacy_dynsel.DynamicParser.v1"
     engine_type = ParsingModel
+    names_type = ArcNames
+    # What gives docs their tags, as far as that is known.
+    _tagger = TagSource()
+    _has_warned = False
 
     def __init__(
         self,
@@ -123,7 +178,7 @@ class DynselParser(DynselComponent):
     @property
     def labels(self) -> tuple[str, ...]:
         """What token.dep_ can be, sorted; before initialization, what was added."""
-        names = {name.partition(DELIMITER)[0] for name in self.cfg["labels"]}
+        names = {name.partition(DELIMITER)[0] for name in self._kept_labels}
         if self.engine.is_initialized:
             names |= {ROOT_LABEL, SPACE_LABEL}
         return tuple(sorted(names))
@@ -132,16 +187,16 @@ class DynselParser(DynselComponent):
     def label_data(self) -> tuple[str, ...]:
         """The labels in the form that initialize takes: those of lifted arcs are
         there, and "ROOT" is not."""
-        return tuple(self.cfg["labels"])
+        return self._known_labels
 
     @property
     def label_margin(self) -> float | list[float]:
         """The lead at which the label of an arc is decided. Can be set at any time."""
-        return self._get_margin("label_margin")
+        return read_margin(self.cfg["label_margin"], self.engine.n_label_stages)
 
     @label_margin.setter
     def label_margin(self, margin: float | list[float]) -> None:
-        self._set_margin("label_margin", margin, self.engine.n_label_stages)
+        self.cfg["label_margin"] = write_margin(margin, self.engine.n_label_stages)
 
     @property
     def branches(self) -> int:
@@ -167,23 +222,37 @@ class DynselParser(DynselComponent):
         """Labels can be added at any time."""
         return True
 
+    def predict(self, docs: Iterable[Doc]) -> ParseBatch:
+        """Predict the trees of docs, without changing them.
+
+        docs (Iterable[Doc]): The docs.
+        RETURNS (ParseBatch): The trees.
+        """
+        docs = as_list(docs)
+        batch = super().predict(docs)
+        if self.engine.reads_tags and not self._has_warned and not have_tags(docs):
+            self._has_warned = True
+            warnings.warn(Warnings.DW121.format(name=self.name), stacklevel=2)
+        return batch
+
     def set_annotations(self, docs: Iterable[Doc], predictions: ParseBatch) -> None:
         """Set the heads, the labels and the sentences of docs.
 
         docs (Iterable[Doc]): The docs.
         predictions (ParseBatch): What predict returned.
         """
-        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        docs = as_list(docs)
         labels = predictions.labels
-        write_parses(docs, predictions.heads, labels, predictions.starts, self._deps)
-        lifted = self._is_lifted[labels]
+        names = self._get_names_of(predictions)
+        write_parses(docs, predictions.heads, labels, predictions.starts, names.deps)
+        lifted = names.is_lifted[labels]
         if lifted.any():
             end = 0
             for doc in docs:
                 start, end = end, end + len(doc)
                 tokens = np.flatnonzero(lifted[start:end]).tolist()
                 if tokens:
-                    restore_arcs(doc, tokens, self._lifted_deps)
+                    restore_arcs(doc, tokens, names.lifted)
         if predictions.leads is not None and self.cfg["confidence"]:
             values = self.get_probabilities(predictions)
             write_tokens(docs, ARC, values, labels != SPACE)
@@ -238,13 +307,13 @@ class DynselParser(DynselComponent):
             each stage (stages); for labels the same (label_decisions, label_templates
             and label_stages).
         """
-        docs = list(docs)
-        self._require_engine()
-        batch = self._predict(docs)
+        docs = as_list(docs)
+        engine = self._require_engine()
+        batch = self._predict(engine, docs)
         result: dict[str, Any] = {"tokens": sum(map(len, docs))}
         for prefix, part, counts in (
-            ("", self.engine.actions, batch.action_counts),
-            ("label_", self.engine.arcs, batch.label_counts),
+            ("", engine.actions, batch.action_counts),
+            ("label_", engine.arcs, batch.label_counts),
         ):
             n_decisions = int(counts.sum())
             result[f"{prefix}decisions"] = n_decisions
@@ -270,26 +339,30 @@ class DynselParser(DynselComponent):
         """
         validate_get_examples(get_examples, "DynselParser.initialize")
         util.check_lexeme_norms(self.vocab, "parser")
-        self._forget_calibration()
-        if labels is None:
-            names = self._find_labels(get_examples())
-        else:
-            names = self._read_labels(labels)
-        found = dict.fromkeys(self.cfg["labels"])
+        # A stream may give something else the next time, or nothing.
+        examples = list(get_examples())
+        names = self._find_labels(examples) if labels is None else _read_labels(labels)
+        if names is None:
+            raise ValueError(Errors.DS122.format(name=self.name, labels=labels))
+        found = dict.fromkeys(self._known_labels)
         for name in names:
             if self._check_arc_label(name):
                 # A label for lifted arcs asks for its plain form.
                 found |= dict.fromkeys((name.partition(DELIMITER)[0], name))
         found.pop(ROOT_LABEL, None)
-        all_labels = list(found) or [SPACE_LABEL]
-        self.engine.initialize(
-            all_labels,
-            self.vocab,
-            lambda: (_read_words(example.reference) for example in get_examples()),
-            lang=self.vocab.lang if nlp is None else nlp.lang,
-        )
-        self.cfg["labels"] = all_labels
-        self._sync_labels()
+        tagger = TagSource(nlp, self)
+
+        def prepare(engine: ParsingModel, names: ArcNames) -> None:
+            engine.initialize(
+                names.labels,
+                self.vocab,
+                lambda: (_read_words(example.reference) for example in examples),
+                lang=self.vocab.lang if nlp is None else nlp.lang,
+                seed=get_seed(nlp),
+            )
+
+        self._initialize(list(found) or [SPACE_LABEL], prepare)
+        self._tagger = tagger
 
     def update(
         self,
@@ -318,8 +391,14 @@ class DynselParser(DynselComponent):
         examples = list(examples)
         validate_examples(examples, "DynselParser.update")
         engine = self._require_engine()
-        golds = [self.get_gold(example) for example in examples]
-        self._just_updated = RecentDocs(gold.doc for gold in golds)
+        names = self._get_names(engine.labels)
+        tagged = self._tagger.tag(
+            [example.predicted for example in examples], self.name
+        )
+        golds = [
+            self._get_gold(example, names)._replace(doc=doc)
+            for example, doc in zip(examples, tagged, strict=True)
+        ]
         golds = [
             gold
             for gold in golds
@@ -327,6 +406,9 @@ class DynselParser(DynselComponent):
         ]
         if golds:
             losses[self.name] += engine.update(golds, drop=drop)
+        self._just_updated = RecentDocs(
+            engine, [example.predicted for example in examples]
+        )
         return losses
 
     def add_label(self, label: str) -> int:
@@ -334,20 +416,17 @@ class DynselParser(DynselComponent):
 
         RETURNS (int): 1, or 0 if the label is there already.
         """
-        if not self._check_arc_label(label) or label in self.cfg["labels"]:
-            return 0
-        if self.engine.is_initialized:
-            self.engine.add_label(label)
-        self.cfg["labels"].append(label)
-        self._sync_labels()
-        return 1
+        return self._add_labels([label]) if self._check_arc_label(label) else 0
 
     @property
     def _exit_templates(self) -> Templates:
         return self.engine.actions.templates
 
-    def _predict(self, docs: list[Doc], *, with_leads: bool = False) -> ParseBatch:
-        return self.engine.predict(
+    def _predict(
+        self, engine: ParsingModel, docs: list[Doc], *, with_leads: bool = False
+    ) -> ParseBatch:
+        self._configure(engine, self.cfg)
+        return engine.predict(
             docs,
             self.margin,
             self.label_margin,
@@ -357,58 +436,12 @@ class DynselParser(DynselComponent):
             with_leads=with_leads,
         )
 
-    def _sync_labels(self) -> None:
-        super()._sync_labels()
-        names = self.cfg["labels"]
-        # The string IDs of the labels, see write_parses.
-        self._deps = np.array(
-            [self._keep_string(name) for name in (*names, SPACE_LABEL, ROOT_LABEL)],
-            dtype="uint64",
-        )
-        for label in self.labels:
-            self._keep_string(label)
-        # By label, with room for those of roots and of white space.
-        self._is_lifted = np.zeros(1 << 16, dtype=bool)
-        self._is_lifted[: len(names)] = [DELIMITER in name for name in names]
-        # See restore_arcs.
-        strings = self.vocab.strings
-        self._lifted_deps = {
-            strings[name]: tuple(strings[part] for part in name.split(DELIMITER))
-            for name in names
-            if DELIMITER in name
-        }
-        # What labels of gold data mean, by their string IDs as far as seen.
-        self._index = {name: i for i, name in enumerate(names)}
-        self._gold_labels: dict[int, int] = {0: MISSING}
-        if self.engine.is_initialized:
-            self.model.set_dim("nO", self.engine.n_outputs, force=True)
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        self.label_margin = self.label_margin
-        for name in ("branches", "branch_lead", "min_label_freq"):
-            self._check_setting(name, self.cfg[name])
-
-    def _set_checked(self, name: str, value: float) -> None:
-        self._check_setting(name, value)
-        self.cfg[name] = value
-
-    def _check_setting(self, name: str, value: Any) -> None:
-        kinds, low, high = {
-            "branches": (int, 0, MAX_BRANCHES),
-            "branch_lead": (int | float, 0, MAX_LEAD),
-            "min_label_freq": (int, 0, math.inf),
-        }[name]
-        if (
-            not isinstance(value, kinds)
-            or isinstance(value, bool)
-            or not low <= value <= high
-        ):
-            raise ValueError(
-                Errors.DS022.format(
-                    name=name, value=value, range=f"between {low} and {high}"
-                )
-            )
+    def _check_settings(self, cfg: dict[str, Any]) -> Calibration | None:
+        read_margin(cfg["label_margin"], self.engine.n_label_stages)
+        check_number("branches", cfg["branches"], 0, MAX_BRANCHES)
+        check_number("branch_lead", cfg["branch_lead"], 0, MAX_LEAD, whole=False)
+        check_number("min_label_freq", cfg["min_label_freq"], 0, math.inf)
+        return super()._check_settings(cfg)
 
     def _check_arc_label(self, label: Any) -> bool:
         """RETURNS (bool): False for the label of roots, which needs no place."""
@@ -417,17 +450,6 @@ class DynselParser(DynselComponent):
         if not plain or DELIMITER in head or (delimiter and not head):
             raise ValueError(Errors.DS124.format(name=self.name, label=label))
         return label != ROOT_LABEL
-
-    def _read_labels(self, labels: Any) -> list[str]:
-        """The labels that are given as a list or by the actions of spaCy's own
-        component."""
-        if isinstance(labels, dict) and all(
-            isinstance(value, dict) for value in labels.values()
-        ):
-            return sorted({name for names in labels.values() for name in names if name})
-        if isinstance(labels, str | dict):
-            raise ValueError(Errors.DS122.format(name=self.name, labels=labels))
-        return list(labels)
 
     def _find_labels(self, examples: Iterable[Example]) -> list[str]:
         """The labels of arcs in the data, without those of lifted arcs that are rare."""
@@ -447,24 +469,27 @@ class DynselParser(DynselComponent):
     def get_gold(self, example: Example) -> GoldParse:
         """What is known about the tree of a predicted doc, aligned where the words
         differ."""
+        return self._get_gold(example, self._get_names(self._known_labels))
+
+    def _get_gold(self, example: Example, names: ArcNames) -> GoldParse:
         reference = example.reference
         heads, deps = read_parse(reference)
         is_partial = bool((heads == MISSING).any())
         if have_same_tokens(example.predicted, reference):
             if self._classify(reference, heads) == "projective" or is_partial:
-                labels = self._get_labels(reference, deps)
+                labels = names.find_all(reference, deps)
             else:
-                found, names = self._read_tree(reference)
+                found, words = self._read_tree(reference)
                 heads = np.array(found, dtype="int32")
-                labels = np.array([self._get_label(name) for name in names], "int32")
+                labels = np.array([names.get(word) for word in words], "int32")
             starts = read_sent_starts(reference)
         else:
             self._classify(reference, heads)
-            found, names = example.get_aligned_parse(projectivize=not is_partial)
+            found, words = example.get_aligned_parse(projectivize=not is_partial)
             missing = self._find_missing(example, heads)
             heads = np.array([MISSING if i is None else i for i in found], "int32")
             heads[missing] = MISSING
-            labels = np.array([self._get_label(name or "") for name in names], "int32")
+            labels = np.array([names.get(word or "") for word in words], "int32")
             starts = np.array(
                 [
                     0 if start is None else 1 if start else -1
@@ -507,17 +532,15 @@ class DynselParser(DynselComponent):
         aligned = example.alignment.y2x
         return [int(i) for token in missing for i in aligned[token]]
 
-    def _get_labels(self, doc: Doc, deps: np.ndarray) -> np.ndarray:
-        ids = deps.tolist()
-        for dep in set(ids) - self._gold_labels.keys():
-            self._gold_labels[dep] = self._get_label(doc.vocab.strings[dep])
-        return np.array([self._gold_labels[dep] for dep in ids], dtype="int32")
 
-    def _get_label(self, name: str) -> int:
-        """The label that a name in gold data stands for."""
-        if name in self._index:
-            return self._index[name]
-        return self._index.get(name.partition(DELIMITER)[0], MISSING)
+def _read_labels(labels: Any) -> list[str] | None:
+    """The labels that are given as a list or by the actions of spaCy's own component;
+    None if they can't be read."""
+    if isinstance(labels, dict) and all(
+        isinstance(value, dict) for value in labels.values()
+    ):
+        return sorted({name for names in labels.values() for name in names if name})
+    return None if isinstance(labels, str | dict) else list(labels)
 
 
 def _find_parts(heads: np.ndarray) -> list[tuple[int, int]]:

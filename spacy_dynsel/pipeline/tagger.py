@@ -7,6 +7,7 @@ import numpy as np
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline.tagger import tagger_score
+from spacy.strings import StringStore
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
@@ -15,8 +16,47 @@ from thinc.api import Model, Optimizer
 from ..bridge import have_same_tokens, read_sent_starts, read_tags, write_tags
 from ..errors import Errors
 from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch, TaggingModel
-from .component import DynselComponent, RecentDocs, is_complete
+from .component import (
+    DynselComponent,
+    Names,
+    RecentDocs,
+    as_list,
+    get_seed,
+    is_complete,
+)
 from .confidences import TAG, write_tokens
+
+TAG_ATTRIBUTE = "token.tag"
+
+
+class TagNames(Names):
+    """What tags are to spaCy, and what those of gold data stand for."""
+
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        super().__init__(labels)
+        self._index = {label: i for i, label in enumerate(labels)}
+        # By string ID and prefix, as far as seen.
+        self._known: dict[tuple[int, str], int | None] = {}
+
+    def find(self, tag: int, prefix: str, strings: StringStore) -> int | None:
+        """The label that a gold tag stands for, see TrainingBatch; None for none.
+
+        tag (int): Its string ID.
+        prefix (str): What marks a tag as known to be wrong.
+        """
+        if (tag, prefix) not in self._known:
+            self._known[tag, prefix] = self.get(strings[tag], prefix)
+        return self._known[tag, prefix]
+
+    def get(self, tag: str, prefix: str) -> int | None:
+        """The same for the name of a tag."""
+        if not tag:
+            return MISSING
+        if tag in self._index:
+            return self._index[tag]
+        if prefix and tag.startswith(prefix) and tag[len(prefix) :] in self._index:
+            return NOT - self._index[tag[len(prefix) :]]
+        return None
 
 
 class DynselTagger(DynselComponent):
@@ -42,6 +82,7 @@ class DynselTagger(DynselComponent):
 
     architecture = "spacy_dynsel.DynamicTagger.v1"
     engine_type = TaggingModel
+    names_type = TagNames
 
     def __init__(
         self,
@@ -75,7 +116,7 @@ class DynselTagger(DynselComponent):
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels, in the order in which they were added."""
-        return tuple(self.cfg["labels"])
+        return self._kept_labels
 
     @property
     def label_data(self) -> tuple[str, ...]:
@@ -90,22 +131,29 @@ class DynselTagger(DynselComponent):
         docs (Iterable[Doc]): The docs.
         batch_tag_ids (TagBatch): What predict returned, or a list of such arrays.
         """
-        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        docs = as_list(docs)
         if isinstance(batch_tag_ids, TagBatch):
             labels = batch_tag_ids.labels
         else:
             labels = np.concatenate(
                 [np.zeros(0, "uint16"), *map(np.asarray, batch_tag_ids)]
             ).astype("uint16")
+        n_tokens = sum(map(len, docs))
+        if n_tokens != len(labels):
+            raise ValueError(
+                Errors.DS045.format(n_predictions=len(labels), n_tokens=n_tokens)
+            )
+        overwrite = bool(self.cfg["overwrite"])
+        names = self._get_names_of(batch_tag_ids)
         with_leads = getattr(batch_tag_ids, "leads", None) is not None
         if with_leads and self.cfg["confidence"]:
             chosen = np.ones(len(labels), dtype=bool)
-            if not self.cfg["overwrite"]:
+            if not overwrite:
                 # Tags that are there stay, and nothing is known about them.
                 chosen = np.concatenate([[], *map(read_tags, docs)]) == 0
             values = self.get_probabilities(batch_tag_ids)
             write_tokens(docs, TAG, values, chosen)
-        write_tags(docs, labels, self._tags, self.cfg["overwrite"])
+        write_tags(docs, labels, names.ids, overwrite)
 
     def explain(self, doc: Doc) -> list[Explanation]:
         """Say for each token how its tag was found.
@@ -131,30 +179,45 @@ class DynselTagger(DynselComponent):
         """
         validate_get_examples(get_examples, "DynselTagger.initialize")
         util.check_lexeme_norms(self.vocab, "tagger")
+        # A stream may give something else the next time, or nothing.
+        examples = list(get_examples())
         if labels is None:
             prefix = self.cfg["neg_prefix"]
             found = {
                 tag
-                for example in get_examples()
-                for tag in self._tag_strings(example.reference)
+                for example in examples
+                for tag in _tag_strings(example.reference)
                 if not (prefix and tag.startswith(prefix))
             }
             labels = sorted(found)
-        self._forget_calibration()
-        self.model.set_dim("nO", None, force=True)
+        labels = list(dict.fromkeys([*self._known_labels, *labels]))
         for label in labels:
-            self.add_label(label)
-        if not self.labels:
+            self._check_label(label)
+        if not labels:
             raise ValueError(Errors.DS042.format(name=self.name))
-        self._sync_labels()
-        self.engine.initialize(
-            list(self.labels),
-            self.vocab,
-            lambda: (self.get_gold(example) for example in get_examples()),
-            lang=self.vocab.lang if nlp is None else nlp.lang,
-            count_features=is_complete(nlp),
+
+        def prepare(engine: TaggingModel, names: TagNames) -> None:
+            golds = [self._get_gold(example, names) for example in examples]
+            engine.initialize(
+                names.labels,
+                self.vocab,
+                lambda: iter(golds),
+                lang=self.vocab.lang if nlp is None else nlp.lang,
+                count_features=is_complete(nlp),
+                is_read=_is_read(nlp, self),
+                seed=get_seed(nlp),
+            )
+
+        self._initialize(labels, prepare)
+
+    def tag_for_training(self, docs: list[Doc]) -> None:
+        """Tag docs for a component that learns from their tags: by a model that has not
+        seen them, if there is one."""
+        engine = self._require_engine()
+        batch = engine.predict_in_training(docs)
+        self.set_annotations(
+            docs, self._predict(engine, docs) if batch is None else batch
         )
-        self.model.set_dim("nO", len(self.labels), force=True)
 
     def update(
         self,
@@ -178,10 +241,11 @@ class DynselTagger(DynselComponent):
         examples = list(examples)
         validate_examples(examples, "DynselTagger.update")
         engine = self._require_engine()
-        golds = [self.get_gold(example) for example in examples]
-        self._just_updated = RecentDocs(gold.doc for gold in golds)
+        names = self._get_names(engine.labels)
+        golds = [self._get_gold(example, names) for example in examples]
         if any((gold.labels != MISSING).any() for gold in golds):
             losses[self.name] += engine.update(golds, drop=drop)
+        self._just_updated = RecentDocs(engine, [gold.doc for gold in golds])
         return losses
 
     def add_label(self, label: str) -> int:
@@ -192,56 +256,55 @@ class DynselTagger(DynselComponent):
         self._check_label(label)
         if label in self.labels:
             return 0
-        if self.model.has_dim("nO"):
+        if self.engine.is_initialized:
             raise ValueError(
                 Errors.DS043.format(
                     name=self.name, label=label, n_labels=len(self.labels)
                 )
             )
-        self.cfg["labels"].append(label)
-        self._keep_string(label)
-        return 1
-
-    def _sync_labels(self) -> None:
-        super()._sync_labels()
-        # The string IDs of the labels.
-        self._tags = np.array(
-            [self._keep_string(label) for label in self.labels], dtype="uint64"
-        )
-        # What the string IDs of tags in gold data mean, as far as seen.
-        self._gold_labels: dict[int, int] = {0: MISSING}
-
-    def _tag_strings(self, doc: Doc) -> Iterator[str]:
-        for tag in np.unique(read_tags(doc)).tolist():
-            if tag:
-                yield doc.vocab.strings[tag]
-
-    def _get_label(self, tag: str) -> int:
-        """The label that a gold tag stands for, see TrainingBatch."""
-        prefix = self.cfg["neg_prefix"]
-        if not tag:
-            return MISSING
-        if tag in self.labels:
-            return self.labels.index(tag)
-        if prefix and tag.startswith(prefix) and tag[len(prefix) :] in self.labels:
-            return NOT - self.labels.index(tag[len(prefix) :])
-        raise ValueError(
-            Errors.DS046.format(name=self.name, tag=tag, n_labels=len(self.labels))
-        )
+        return self._add_labels([label])
 
     def get_gold(self, example: Example) -> GoldDoc:
         """The gold labels of a predicted doc, aligned where the words differ."""
+        return self._get_gold(example, self._get_names(self._known_labels))
+
+    def _get_gold(self, example: Example, names: TagNames) -> GoldDoc:
+        prefix = self.cfg["neg_prefix"]
         if have_same_tokens(example.predicted, example.reference):
             strings = example.reference.vocab.strings
-            tags = read_tags(example.reference).tolist()
-            for tag in set(tags) - self._gold_labels.keys():
-                self._gold_labels[tag] = self._get_label(strings[tag])
-            labels = [self._gold_labels[tag] for tag in tags]
+            tags: list[Any] = read_tags(example.reference).tolist()
+            found = {tag: names.find(tag, prefix, strings) for tag in set(tags)}
             starts = read_sent_starts(example.reference)
         else:
-            aligned = example.get_aligned("TAG", as_string=True)
-            labels = [self._get_label(tag or "") for tag in aligned]
+            strings = None
+            tags = [tag or "" for tag in example.get_aligned("TAG", as_string=True)]
+            found = {tag: names.get(tag, prefix) for tag in set(tags)}
             starts = np.array(
                 [start or 0 for start in example.get_aligned_sent_starts()], "int32"
             )
-        return GoldDoc(example.predicted, np.array(labels, dtype="int32"), starts)
+        unknown = [tag for tag, label in found.items() if label is None]
+        if unknown:
+            tag = unknown[0] if strings is None else strings[unknown[0]]
+            raise ValueError(
+                Errors.DS046.format(name=self.name, tag=tag, n_labels=len(names.labels))
+            )
+        labels = np.array([found[tag] for tag in tags], dtype="int32")
+        return GoldDoc(example.predicted, labels, starts)
+
+
+def _tag_strings(doc: Doc) -> Iterator[str]:
+    """The tags of a doc."""
+    for tag in np.unique(read_tags(doc)).tolist():
+        if tag:
+            yield doc.vocab.strings[tag]
+
+
+def _is_read(nlp: Language | None, tagger: DynselTagger) -> bool:
+    """Whether a component that comes after a tagger, and is trained with it, reads its
+    tags."""
+    pipeline = [] if nlp is None else nlp.pipeline
+    pipes = [pipe for _, pipe in pipeline]
+    if nlp is None or not any(pipe is tagger for pipe in pipes):
+        return False
+    later = pipeline[[pipe is tagger for pipe in pipes].index(True) + 1 :]
+    return any(TAG_ATTRIBUTE in nlp.get_pipe_meta(name).requires for name, _ in later)

@@ -357,7 +357,7 @@ class Experiment:
         on_test (bool): Whether test is held out; if not, a part of train is.
         """
         component = self._get(kind)
-        component.engine._resume()
+        component.engine.make_trainable()
         train = [Example(self._bare(doc), doc) for doc in self.train]
         if on_test:
             held_out = [Example(self._bare(doc), doc) for doc in self.test]

@@ -24,6 +24,7 @@ class EntityBatch:
     support: np.ndarray | None
     leads: Any
     stages: Any
+    made_by: Any
 
     def __init__(
         self,

@@ -161,15 +161,18 @@ class EntityBatch:
         None.
     leads (array): By how much each decision was won, as an integer, or None.
     stages (array): The stage in which each decision was made, from 0, or None.
+    made_by (Compiled): What made the decisions, or None.
     """
 
     __slots__ = (
-        "actions", "ends", "has_kept", "leads", "stage_counts", "stages", "support"
+        "actions", "ends", "has_kept", "leads", "made_by", "stage_counts", "stages",
+        "support",
     )
 
     def __init__(
         self, actions, ends, stage_counts, has_kept, support=None, leads=None, stages=None
     ):
+        self.made_by = None
         self.leads = leads
         self.stages = stages
         self.actions = actions

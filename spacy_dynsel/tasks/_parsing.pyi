@@ -23,6 +23,7 @@ class ParseBatch:
     label_counts: np.ndarray
     leads: Any
     stages: Any
+    made_by: Any
 
     def __init__(
         self,

@@ -547,17 +547,19 @@ class ParseBatch:
         which the reranker chose between its arc and another one, as integers; or None.
     stages (array): The stage of that transition, from 0; where a reranker had a choice,
         the number of stages, and one more where it changed the arc; or None.
+    made_by (CompiledParser): What made the decisions, or None.
     """
 
     __slots__ = (
         "heads", "labels", "starts", "ends", "action_counts", "label_counts", "leads",
-        "stages",
+        "made_by", "stages",
     )
 
     def __init__(
         self, heads, labels, starts, ends, action_counts, label_counts, leads=None,
         stages=None,
     ):
+        self.made_by = None
         self.leads = leads
         self.stages = stages
         self.heads = heads

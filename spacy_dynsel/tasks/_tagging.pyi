@@ -19,6 +19,7 @@ class TagBatch:
     stage_counts: np.ndarray
     leads: Any
     stages: Any
+    made_by: Any
 
     def __init__(
         self,

@@ -65,9 +65,10 @@ class TagBatch:
     stage_counts (array): How many decisions were made at each stage.
     leads (array): By how much each decision was won, as an integer, or None.
     stages (array): The stage in which each decision was made, from 0, or None.
+    made_by (Compiled): What made the decisions, or None.
     """
 
-    __slots__ = ("ends", "labels", "leads", "stage_counts", "stages")
+    __slots__ = ("ends", "labels", "leads", "made_by", "stage_counts", "stages")
 
     def __init__(self, labels, ends, stage_counts, leads=None, stages=None):
         self.labels = labels
@@ -75,6 +76,7 @@ class TagBatch:
         self.stage_counts = stage_counts
         self.leads = leads
         self.stages = stages
+        self.made_by = None
 
     def __len__(self) -> int:
         return len(self.ends)

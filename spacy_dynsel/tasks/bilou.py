@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, read_sent_starts
+from ..atomic import assign
+from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, LexemeReader, read_sent_starts
 from ..confidence import NO_RIVAL, Evidence, scale_leads
 from ..core.checksum import checksum
 from ..core.gazetteer import N_CODES, Gazetteer
@@ -43,8 +45,8 @@ from ._bilou import (
 )
 from .classifier import mean_weights
 from .model import (
-    MIN_TOKENS_FOR_CUTOFF,
     N_RESERVED,
+    Compiled,
     Explanation,
     LinearModel,
     minibatch,
@@ -195,6 +197,40 @@ def add_list_templates(templates: Templates, lists: list[str]) -> Templates:
     )
 
 
+class CompiledEntities(Compiled):
+    """See Compiled.
+
+    make_task (Callable): Makes a Task, see EntityModel._make_task.
+    second (CompiledEntities): What reads the docs after it, if there are two passes.
+    """
+
+    def __init__(
+        self,
+        labels: tuple[str, ...],
+        reader: LexemeReader,
+        scorer: Scorer,
+        make_task: Callable[[bool], Task],
+        second: "CompiledEntities | None",
+    ) -> None:
+        super().__init__(labels, reader, scorer)
+        self.second = second
+        self._tasks = {keep: make_task(keep) for keep in (False, True)}
+
+    def get_task(self, keep_entities: bool) -> Task:
+        """What the loops have to know.
+
+        keep_entities (bool): Whether entities that are set stay as they are.
+        """
+        return self._tasks[keep_entities]
+
+    @property
+    def n_lexemes(self) -> int:
+        # Each pass has a lexicon of its own, of the same size.
+        return max(
+            super().n_lexemes, 0 if self.second is None else self.second.n_lexemes
+        )
+
+
 class EntityModel(LinearModel):
     """An entity recognizer's templates, weights and clusters.
 
@@ -236,6 +272,12 @@ class EntityModel(LinearModel):
             )
         names = [] if gazetteers is None else gazetteers.names
         lists = [f"list_{name}" for name in names]
+        self.gazetteers = gazetteers if lists else None
+        self._own_templates = templates
+        self.direction = direction
+        self.seeds = seeds
+        self._bias = 0.0
+        self._second: EntityModel | None = None
         super().__init__(
             add_list_templates(templates, lists),
             settings,
@@ -244,24 +286,35 @@ class EntityModel(LinearModel):
             all_places=ALL_PLACES,
             needed=("lower", "case", "word") if lists else ("lower", "case"),
         )
-        self.gazetteers = gazetteers if lists else None
-        self._own_templates = templates
-        self._list_arrays: dict[str, np.ndarray] = {}
-        self._gazetteer: Gazetteer | None = None
-        self.direction = direction
-        self.seeds = seeds
-        self._second = self._new_second() if two_passes else None
-        self._loaded_second: EntityModel | None = None
-        self._bias = 0.0
-        self._learners: list[Learner] = []
-        self._types = np.zeros(0, dtype="uint64")
-        # By keep_entities, as long as labels, types and lists stay the same.
-        self._tasks: dict[bool, Task] = {}
         self._remembers = any(
             atom.column in REMEMBERING or atom.place in NAMED_PLACES
             for spec in self.templates.templates
             for atom in spec.atoms
         )
+        if two_passes:
+            self._second = EntityModel(
+                self._own_templates,
+                self.settings,
+                direction="ltr" if self.direction == "rtl" else "rtl",
+                seeds=self.seeds,
+                gazetteers=self.gazetteers,
+            )
+            # They change together.
+            self._second.lock = self.lock
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._learners: list[Learner] = []
+        self._list_arrays: dict[str, np.ndarray] = {}
+        self._gazetteer: Gazetteer | None = None
+        if self._second is not None:
+            self._second = self._second.blank()
+
+    def copy(self) -> "EntityModel":
+        other = super().copy()
+        if self._second is not None:
+            other._second = self._second.copy()
+        return other
 
     @property
     def n_outputs(self) -> int:
@@ -274,54 +327,39 @@ class EntityModel(LinearModel):
 
     @bias.setter
     def bias(self, bias: float) -> None:
-        # In both passes, which was better on development data than in the second alone.
-        if self._second is not None:
-            self._second.bias = bias
         if bias == self._bias:
             return
-        self._bias = bias
-        if self._scorer is not None:
-            old = self._scorer
-            self._scorer = self._make_scorer(old.index, old.slots, old.scale)
-            self._lexicon = None
-
-    @property
-    def n_lexemes(self) -> int:
-        # Each pass has a lexicon of its own, of the same size.
-        second = 0 if self._second is None else self._second.n_lexemes
-        return max(super().n_lexemes, second)
-
-    def set_types(self, types: np.ndarray) -> None:
-        """Say which string IDs the labels have, so that entities that are set before
-        can be recognized."""
-        self._types = np.asarray(types, dtype="uint64")
-        self._tasks.clear()
-        if self._second is not None:
-            self._second.set_types(types)
+        with self.lock:
+            # In both passes, which was better on development data than in the second
+            # alone. The weights stay as they are.
+            passes = [self] if self._second is None else [self, self._second]
+            assign(
+                *((one, "_bias", bias) for one in passes),
+                *((one, "_compiled", None) for one in passes),
+            )
 
     def initialize(
         self,
-        labels: list[str],
+        labels: Sequence[str],
         vocab: Vocab,
         get_examples: Callable[[], Iterable[GoldEntities]],
         *,
         lang: str,
         count_features: bool,
         tokenizer: Callable[[str], Doc] | None = None,
+        seed: int = 0,
     ) -> None:
         """Prepare for training; see TaggingModel.initialize.
 
         tokenizer (Callable): Divides the entries of gazetteers into words.
         """
         self._check_labels(labels)
-        n_tokens = sum(len(gold.doc) for gold in get_examples())
+        self._reset()
+        self.labels = tuple(labels)
         if self.gazetteers is not None:
             self._set_lists(self.gazetteers.compile(tokenizer))
-        self.labels = list(labels)
-        self._tasks.clear()
         nothing = (np.zeros(0, dtype="uint64"), np.zeros(0, dtype="uint32"))
         self._reader = self._make_reader(nothing, self._load_clusters(vocab, lang))
-        self._scorer = None
         if self._second is not None:
             self._second.initialize(
                 labels,
@@ -330,11 +368,9 @@ class EntityModel(LinearModel):
                 lang=lang,
                 count_features=count_features,
                 tokenizer=tokenizer,
+                seed=seed,
             )
-        if n_tokens < MIN_TOKENS_FOR_CUTOFF:
-            self._new_learner(self.settings.for_small_data())
-        else:
-            self._new_learner(self.settings)
+        self._start(sum(len(gold.doc) for gold in get_examples()), seed)
         if count_features and self._used_settings.cutoff > 1:
             for batch in minibatch(get_examples(), ROUND):
                 training = self._training_batch(batch, None)
@@ -343,38 +379,45 @@ class EntityModel(LinearModel):
             for learner in self._learners:
                 learner.reject_rare()
 
-    def add_label(self, label: str) -> None:
-        """Add a label, at any time. What was learned stays as it is."""
-        labels = [*self.labels, label]
-        self._check_labels(labels)
-        scorer = self._scorer
-        self.labels = labels
-        self._tasks.clear()
-        if self._second is not None:
-            self._second.add_label(label)
-        for learner in self._learners:
-            learner.resize(self.n_outputs)
-        if scorer is not None:
+    def with_labels(self, labels: Sequence[str]) -> "EntityModel":
+        """An engine with more labels. What was learned stays as it is."""
+        other = self.copy()
+        other._check_labels([*self.labels, *labels])
+        other.labels = (*self.labels, *labels)
+        other._compiled = None
+        if other._second is not None:
+            other._second = other._second.with_labels(labels)
+        if other._packed is not None:
             # The form of the slots depends on the number of labels.
-            weights = unpack_weights(scorer.index, scorer.slots)
-            index, slots = pack_weights(*weights, self.n_outputs)
-            self._scorer = self._make_scorer(index, slots, scorer.scale)
-            self._lexicon = None
+            index, slots, scale = other._packed
+            weights = unpack_weights(index, slots)
+            other._packed = (*pack_weights(*weights, other.n_outputs), scale)
+        return other
 
     def update(self, batch: list[GoldEntities], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
-        if not self._learners and not self._restore_training():
-            self._resume()
+        with self.lock:
+            self.make_trainable()
+            self._forget_compiled()
+            loss = self._learn(batch, drop)
+            if self._second is not None:
+                loss += self._second._learn(batch, drop)
+            return loss
+
+    def _learn(self, batch: list[GoldEntities], drop: float) -> float:
         history = self.settings.predicted_history
         loss = 0.0
         for starts in self._training_starts(batch):
             training = self._training_batch(batch, starts)
             for learner in self._learners:
                 loss += training.update(learner, drop, history) / len(self._learners)
-        self._scorer = None
-        if self._second is not None:
-            loss += self._second.update(batch, drop=drop)
         return float(loss)
+
+    def _forget_compiled(self) -> None:
+        passes = [self] if self._second is None else [self, self._second]
+        assign(
+            *((one, name, None) for one in passes for name in ("_packed", "_compiled"))
+        )
 
     def new_recorders(self) -> dict[str, Recorder]:
         """What writes down decisions, with the learner's guesses as history."""
@@ -403,14 +446,16 @@ class EntityModel(LinearModel):
         RETURNS (EntityBatch): The actions. With two passes, the stages are counted in
             the second.
         """
-        first = self._predict_once(
-            docs, margin, n_threads, keep_entities, with_leads=with_leads
+        compiled = self.compiled
+        batch = self._predict_once(
+            compiled, docs, margin, n_threads, keep_entities, with_leads=with_leads
         )
-        if self._second is None:
-            return first
-        return self._second._predict_once(
-            docs, margin, n_threads, keep_entities, first, with_leads=with_leads
-        )
+        if compiled.second is not None:
+            batch = self._predict_once(
+                *(compiled.second, docs, margin, n_threads, keep_entities, batch),
+                with_leads=with_leads,
+            )
+        return batch
 
     def find_entities(self, batch: EntityBatch) -> list[FoundEntity]:
         """The entities of a batch, apart from those that were set before."""
@@ -436,7 +481,7 @@ class EntityModel(LinearModel):
     def get_evidence(self, batch: EntityBatch) -> Evidence:
         """What speaks for each entity of a batch with leads: its weakest decision, and
         the weaker one of its neighbours, which might have been part of it."""
-        scale = (self if self._second is None else self._second).scorer.scale
+        scale = batch.made_by.scorer.scale
         starts, ends = find_spans(batch.actions)
         weakest = np.array(
             [
@@ -456,6 +501,7 @@ class EntityModel(LinearModel):
 
     def _predict_once(
         self,
+        compiled: CompiledEntities,
         docs: list[Doc],
         margin: float | list[float],
         n_threads: int,
@@ -464,19 +510,18 @@ class EntityModel(LinearModel):
         *,
         with_leads: bool = False,
     ) -> EntityBatch:
-        """Predict the actions of docs by this pass alone."""
-        scorer = self.scorer
+        """Predict the actions of docs by one pass."""
+        scorer = compiled.scorer
         support_for_lead, max_support = 0.0, 0
-        if self._second is not None:
-            self._second.max_lexemes = self.max_lexemes
-            scale = self._second.scorer.scale
+        if compiled.second is not None:
+            scale = compiled.second.scorer.scale
             support_for_lead = scale / scorer.scale
-            max_support = int(min(scale * MAX_TRUSTED_LEAD, self._second._room))
-        return predict(
+            max_support = int(min(scale * MAX_TRUSTED_LEAD, self._room))
+        batch = predict(
             docs,
-            self._get_task(keep_entities=keep_entities),
-            self.lexicon,
-            self._reader,
+            compiled.get_task(keep_entities),
+            compiled.get_lexicon(self.max_lexemes),
+            compiled.reader,
             scorer,
             scorer.margins(margin),
             n_threads,
@@ -485,19 +530,23 @@ class EntityModel(LinearModel):
             max_support,
             with_leads,
         )
+        batch.made_by = compiled
+        return batch
 
-    def predict_in_training(self, docs: list[Doc]) -> EntityBatch:
-        """See LinearModel. With two passes, the first has to do."""
-        if not self._learners:
-            return self.predict(docs, math.inf, 1)
-        guessing = Guessing(
-            docs,
-            None,
-            self._get_task(keep_entities=True),
-            self._training_lexicon,
-            self._reader,
-        )
-        actions = guessing.guess(self._learners[0])
+    def predict_in_training(self, docs: list[Doc]) -> EntityBatch | None:
+        """See TaggingModel. With two passes, the first has to do."""
+        with self.lock:
+            if not self._learners:
+                return None
+            self._fit_learners()
+            guessing = Guessing(
+                docs,
+                None,
+                self._make_task(True),
+                self._training_lexicon,
+                self._reader,
+            )
+            actions = guessing.guess(self._learners[0])
         ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
         counts = np.zeros(self.n_stages, dtype="uint64")
         return EntityBatch(actions, ends, counts, KEEP in actions)
@@ -508,32 +557,35 @@ class EntityModel(LinearModel):
         return self.predict(docs, margin, n_threads, keep_entities=False).stage_counts
 
     def explain(
-        self,
-        doc: Doc,
-        margin: float | list[float],
-        *,
-        keep_entities: bool,
-        first: EntityBatch | None = None,
+        self, doc: Doc, margin: float | list[float], *, keep_entities: bool
     ) -> Explanations:
         """Say for each token how its action was found, and for each entity how sure
         it is; with two passes, by the second."""
-        if self._second is not None:
-            found = self._predict_once([doc], margin, 1, keep_entities)
-            return self._second.explain(
-                doc, margin, keep_entities=keep_entities, first=found
-            )
-        scorer = self.scorer
-        lexicon = self.lexicon
-        actions = self._predict_once([doc], margin, 1, keep_entities, first).actions
-        task = self._get_task(keep_entities=keep_entities)
-        explaining = Explaining([doc], None, task, lexicon, self._reader)
+        compiled = self.compiled
+        first = None
+        batch = self._predict_once(compiled, [doc], margin, 1, keep_entities)
+        direction = self.direction
+        if compiled.second is not None and self._second is not None:
+            compiled, first = compiled.second, batch
+            batch = self._predict_once(compiled, [doc], margin, 1, keep_entities, first)
+            direction = self._second.direction
+        scorer = compiled.scorer
+        actions = batch.actions
+        explaining = Explaining(
+            [doc],
+            None,
+            compiled.get_task(keep_entities),
+            compiled.get_lexicon(self.max_lexemes),
+            compiled.reader,
+        )
         parts, valid, read, support = explaining.explain(scorer, actions, first)
         margins = [*scorer.margins(margin), 0]
         names = [str(template) for template in self.templates.templates]
-        outputs = action_names(self.labels)
-        if self.direction == "rtl":
+        labels = compiled.labels
+        outputs = action_names(labels)
+        if direction == "rtl":
             # They are read as B and L of the reading, and shown as those of the text.
-            outputs = ["O", *(f"{kind}-{x}" for x in self.labels for kind in "LIBU")]
+            outputs = ["O", *(f"{kind}-{x}" for x in labels for kind in "LIBU")]
         explanations = Explanations()
         for i, action in enumerate(actions.tolist()):
             if action == KEEP:
@@ -542,6 +594,7 @@ class EntityModel(LinearModel):
             else:
                 explanations.append(
                     self._explain(
+                        scorer,
                         parts[i],
                         int(read[i]),
                         margins,
@@ -551,31 +604,8 @@ class EntityModel(LinearModel):
                         {} if first is None else {"first pass": support[i]},
                     )
                 )
-        explanations.entities = self._explain_entities(doc, actions, explanations)
+        explanations.entities = _explain_entities(doc, actions, explanations, labels)
         return explanations
-
-    def _explain_entities(
-        self, doc: Doc, actions: np.ndarray, explanations: list[Explanation]
-    ) -> list[EntityExplanation]:
-        entities = [
-            EntityExplanation(ent.start, ent.end, ent.label_, math.inf)
-            for ent in doc.ents
-            if (actions[ent.start : ent.end] == KEEP).all()
-        ]
-        start = 0
-        for i, action in enumerate(actions.tolist()):
-            if action in (0, KEEP):
-                continue
-            kind = (action - 1) % 4
-            if kind in (0, 3):
-                start = i
-            if kind in (2, 3):
-                # What had no rival says nothing.
-                leads = [w.lead for w in explanations[start : i + 1] if w.runner_up]
-                label = self.labels[(action - 1) // 4]
-                weakest = min(leads, default=math.inf)
-                entities.append(EntityExplanation(start, i + 1, label, weakest))
-        return sorted(entities)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled weights only: caches start empty and training resumes from them.
@@ -584,14 +614,14 @@ class EntityModel(LinearModel):
             _restore,
             (
                 *(*state, self.gazetteers, self._second is not None),
-                *(self._bias, self._types, self.to_bytes()),
+                *(self._bias, self.to_bytes()),
             ),
         )
 
-    def _count_outputs(self, labels: list[str]) -> int:
+    def _count_outputs(self, labels: Sequence[str]) -> int:
         return 1 + 4 * len(labels)
 
-    def _check_labels(self, labels: list[str]) -> None:
+    def _check_labels(self, labels: Sequence[str]) -> None:
         if self._count_outputs(labels) > MAX_LABELS:
             raise ValueError(
                 Errors.DS044.format(name=TASK, n_labels=len(labels), most=MAX_TYPES)
@@ -632,20 +662,27 @@ class EntityModel(LinearModel):
             bias,
         )
 
-    def _get_task(self, *, keep_entities: bool) -> Task:
-        if keep_entities not in self._tasks:
-            types = np.zeros(len(self.labels), dtype="uint64")
-            types[: len(self._types)] = self._types[: len(types)]
-            self._tasks[keep_entities] = Task(
-                types,
-                self.direction == "rtl",
-                self._program.lexical,
-                self._remembers,
-                len(self._program.dynamic),
-                keep_entities,
-                self._gazetteer,
-            )
-        return self._tasks[keep_entities]
+    def _compile(self) -> CompiledEntities:
+        if self._packed is None:
+            self._packed = self._pack()
+        return CompiledEntities(
+            self.labels,
+            self._reader,
+            self._make_scorer(*self._packed),
+            self._make_task,
+            None if self._second is None else self._second.compiled,
+        )
+
+    def _make_task(self, keep_entities: bool) -> Task:
+        return Task(
+            np.array([get_string_id(label) for label in self.labels], dtype="uint64"),
+            self.direction == "rtl",
+            self._program.lexical,
+            self._remembers,
+            len(self._program.dynamic),
+            keep_entities,
+            self._gazetteer,
+        )
 
     def _set_lists(self, arrays: dict[str, np.ndarray]) -> None:
         self._list_arrays = arrays
@@ -681,23 +718,6 @@ class EntityModel(LinearModel):
         self._check_lists(meta, arrays)
         if (self._second is not None) != ("second" in arrays):
             raise ValueError(Errors.DS106)
-        if self._second is not None:
-            self._loaded_second = self._new_second()
-            self._loaded_second.from_bytes(arrays["second"])
-            require(
-                self._loaded_second.is_initialized
-                and self._loaded_second.labels == meta["labels"],
-                "its second pass has other labels",
-            )
-
-    def _new_second(self) -> "EntityModel":
-        return EntityModel(
-            self._own_templates,
-            self.settings,
-            direction="ltr" if self.direction == "rtl" else "rtl",
-            seeds=self.seeds,
-            gazetteers=self.gazetteers,
-        )
 
     def _check_lists(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         names = [] if self.gazetteers is None else self.gazetteers.names
@@ -730,20 +750,21 @@ class EntityModel(LinearModel):
                     raise ValueError(Errors.DS119.format(names=names))
             self._set_lists(lists)
         super()._load_extra(meta, arrays)
-        self._tasks.clear()
-        self._learners = []
-        if self._loaded_second is not None:
-            self._second, self._loaded_second = self._loaded_second, None
-            self._second.bias = self._bias
-            self._second.set_types(self._types)
+        if self._second is not None:
+            self._second.from_bytes(arrays["second"])
+            require(
+                self._second.is_initialized and self._second.labels == self.labels,
+                "its second pass has other labels",
+            )
 
     def _new_learner(self, settings: LearnerSettings) -> None:
         super()._new_learner(settings)
+        settings = self._used_settings
         self._learners = [
             Learner(
                 self._program,
                 self.n_outputs,
-                replace(settings, seed=(settings.seed + i * 1000) % 2**32),
+                replace(settings, seed=((settings.seed or 0) + i * 1000) % 2**32),
             )
             for i in range(self.seeds)
         ]
@@ -768,6 +789,8 @@ class EntityModel(LinearModel):
         super()._resume()
         # Copies would learn the same: one goes on from the average.
         self._learners = [self._learner]
+        if self._second is not None:
+            self._second._resume()
 
     def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return mean_weights(self._learners)
@@ -798,12 +821,39 @@ class EntityModel(LinearModel):
         return TrainingBatch(
             [gold.doc for gold in batch],
             starts,
-            self._get_task(keep_entities=False),
+            self._make_task(False),
             self._training_lexicon,
             self._reader,
             np.concatenate([gold.actions for gold in batch], dtype="int32"),
             np.array(negatives, dtype="int64").reshape(-1, 3),
         )
+
+
+def _explain_entities(
+    doc: Doc,
+    actions: np.ndarray,
+    explanations: list[Explanation],
+    labels: Sequence[str],
+) -> list[EntityExplanation]:
+    entities = [
+        EntityExplanation(ent.start, ent.end, ent.label_, math.inf)
+        for ent in doc.ents
+        if (actions[ent.start : ent.end] == KEEP).all()
+    ]
+    start = 0
+    for i, action in enumerate(actions.tolist()):
+        if action in (0, KEEP):
+            continue
+        kind = (action - 1) % 4
+        if kind in (0, 3):
+            start = i
+        if kind in (2, 3):
+            # What had no rival says nothing.
+            leads = [w.lead for w in explanations[start : i + 1] if w.runner_up]
+            label = labels[(action - 1) // 4]
+            weakest = min(leads, default=math.inf)
+            entities.append(EntityExplanation(start, i + 1, label, weakest))
+    return sorted(entities)
 
 
 def _own_starts(doc: Doc) -> np.ndarray:
@@ -820,7 +870,6 @@ def _restore(
     gazetteers: Gazetteers | None,
     two_passes: bool,
     bias: float,
-    types: np.ndarray,
     data: bytes,
 ) -> EntityModel:
     model = EntityModel(
@@ -831,7 +880,6 @@ def _restore(
         gazetteers=gazetteers,
         two_passes=two_passes,
     )
-    model.from_bytes(data)
     model.bias = bias
-    model.set_types(types)
+    model.from_bytes(data)
     return model

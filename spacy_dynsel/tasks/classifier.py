@@ -58,6 +58,21 @@ class Classifier:
         self._used_settings = settings
         self._scorer: Any = None
 
+    def copy(self) -> "Classifier":
+        """Another one with the same contents. Learners are shared."""
+        other = Classifier.__new__(Classifier)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def blank(self) -> "Classifier":
+        """Another one with the same configuration, which knows nothing yet."""
+        other = self.copy()
+        other.n_labels = 0
+        other.learners = []
+        other._used_settings = self.settings
+        other._scorer = None
+        return other
+
     @property
     def columns(self) -> set[str]:
         """The columns that the templates look at."""
@@ -75,26 +90,19 @@ class Classifier:
     def start(self, n_labels: int, settings: LearnerSettings) -> None:
         """Start to learn, from nothing."""
         self.n_labels = n_labels
-        self._used_settings = settings
+        self._used_settings = settings.seeded(0)
         self._scorer = None
         self.learners = [self.new_learner(i * 1000) for i in range(self.seeds)]
 
     def new_learner(self, offset: int) -> Learner:
         """Another learner of the same kind, with a seed of its own."""
-        seed = (self._used_settings.seed + offset) % 2**32
+        seed = ((self._used_settings.seed or 0) + offset) % 2**32
         return self._make_learner(replace(self._used_settings, seed=seed))
-
-    @property
-    def is_small_data(self) -> bool:
-        """Whether it learns as from small data."""
-        return self._used_settings != self.settings
 
     def resume(self) -> None:
         """Go on from compiled weights: from now on they are corrected."""
-        if self.learners:
-            return
         scorer = self.scorer
-        settings = self.settings.for_small_data()
+        settings = self.settings.for_small_data().seeded(0)
         keys, labels, weights = scorer.unpack()
         values = weights.astype("float32") / np.float32(scorer.scale)
         learner = self._make_learner(settings)
@@ -103,13 +111,11 @@ class Classifier:
         self._used_settings = settings
 
     def resize(self, n_labels: int) -> None:
-        """Make room for more labels."""
-        scorer = self._scorer
+        """Make room for more labels. Learners follow when they go on."""
         self.n_labels = n_labels
-        for learner in self.learners:
-            learner.resize(n_labels)
-        if scorer is not None:
+        if self._scorer is not None:
             # The form of the weights depends on the number of labels.
+            scorer = self._scorer
             self._scorer = self._compile(scorer.unpack(), scorer.scale)
 
     def changed(self) -> None:
@@ -124,6 +130,8 @@ class Classifier:
             scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
             weights = quantize(values, scale)
             weights[np.abs(values) <= self._used_settings.smallest_weight] = 0
+            # Learners may have gone on with more labels.
+            weights[labels >= self.n_labels] = 0
             self._scorer = self._compile((keys, labels, weights), scale)
         return self._scorer
 
@@ -151,10 +159,8 @@ class Classifier:
         self.templates.check_lines(meta.get("templates"))
         weights = {part: arrays[section] for part, section in parts.items()}
         self.form.check(weights, n_labels)
-        loaded = Classifier.__new__(Classifier)
-        loaded.__dict__.update(self.__dict__)
+        loaded = self.blank()
         loaded.n_labels = n_labels
-        loaded.learners = []
         loaded._scorer = self.form(self.program, n_labels, weights, scale)
         return loaded
 

@@ -12,6 +12,7 @@ from spacy.lookups import load_lookups
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..atomic import assign, new_lock
 from ..bridge import LEXICAL_COLUMNS, LexemeReader
 from ..core.learner import Learner
 from ..core.lexicon import Lexicon
@@ -30,7 +31,7 @@ from ..errors import Errors
 from ..model_file import FileData, dump_model, load_model
 from ..settings import LearnerSettings
 from ..templates import Templates
-from .training_state import Resumable
+from .training_state import Resumable, describe_settings, read_settings
 
 # Values of a small column that are not its own: unknown, before start, after end.
 N_RESERVED = 3
@@ -62,11 +63,49 @@ class Explanation(NamedTuple):
     contributions: dict[str, tuple[float, float]]
 
 
+class Compiled:
+    """What predictions read. All of it belongs together, and none of it changes: after
+    learning there is another one.
+
+    labels (tuple[str]): The labels.
+    reader (LexemeReader): Reads the atoms of lexemes.
+    scorer (Scorer): The weights.
+    """
+
+    def __init__(
+        self, labels: tuple[str, ...], reader: LexemeReader, scorer: Scorer
+    ) -> None:
+        self.labels = labels
+        self.reader = reader
+        self.scorer = scorer
+        self._lexicon: Lexicon | None = None
+
+    def get_lexicon(self, max_records: int) -> Lexicon:
+        """The lexicon that predictions share; a full one is replaced."""
+        lexicon = self._lexicon
+        if (
+            lexicon is None
+            or lexicon.max_records != max_records
+            or len(lexicon) >= max_records
+        ):
+            lexicon = Lexicon(len(self.reader.columns), [self.scorer], max_records)
+            self._lexicon = lexicon
+        return lexicon
+
+    @property
+    def n_lexemes(self) -> int:
+        """How many lexemes the lexicon holds."""
+        return 0 if self._lexicon is None else len(self._lexicon)
+
+
 class LinearModel(Resumable):
     """A linear classifier with early exit over the decisions of a task.
 
     A task says which columns and places there are, how its docs become decisions, and
     what else its file holds.
+
+    Labels never change: more labels make another engine, see with_labels. Learning is
+    all that changes one once it is initialized.
 
     templates (Templates): The templates, with checkpoints.
     settings (LearnerSettings): How to learn.
@@ -95,18 +134,26 @@ class LinearModel(Resumable):
         self.templates = templates
         self.settings = settings
         self.max_lexemes = 1
-        self.labels: list[str] = []
+        self.lock = new_lock()
         used = {atom.column for spec in templates.templates for atom in spec.atoms}
         lexical = sorted((used | set(needed)) & set(LEXICAL_COLUMNS))
         self._program = Program(templates, lexical, dynamic, all_places)
-        self._used_settings = settings
+        self._reset()
+
+    def _reset(self) -> None:
+        """Know nothing."""
+        self.labels: tuple[str, ...] = ()
+        self._used_settings = self.settings
         # These are there once the model is initialized, the learner and its lexicon
         # once it is trained.
         self._reader: Any = None
         self._learner: Any = None
         self._training_lexicon: Any = None
-        self._scorer: Scorer | None = None
-        self._lexicon: Lexicon | None = None
+        self._waiting = None
+        # The weights as a file has them, and what predictions make of them; None after
+        # learning.
+        self._packed: tuple[np.ndarray, np.ndarray, float] | None = None
+        self._compiled: Compiled | None = None
 
     @property
     def is_initialized(self) -> bool:
@@ -127,36 +174,31 @@ class LinearModel(Resumable):
         return len(self.labels)
 
     @property
+    def compiled(self) -> Any:
+        """What predictions read, of the weights as they are now."""
+        compiled = self._compiled
+        if compiled is None:
+            # Not while they are learned.
+            with self.lock:
+                if self._compiled is None:
+                    self._compiled = self._compile()
+                compiled = self._compiled
+        return compiled
+
+    @property
     def scorer(self) -> Scorer:
         """The compiled form of the weights as they are now."""
-        if self._scorer is None:
-            keys, labels, values = self._get_weights()
-            scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
-            weights = quantize(values, scale)
-            weights[np.abs(values) <= self._used_settings.smallest_weight] = 0
-            index, slots = pack_weights(keys, labels, weights, self.n_outputs)
-            self._scorer = self._make_scorer(index, slots, scale)
-            self._lexicon = None
-        return self._scorer
+        return self.compiled.scorer
 
     @property
     def lexicon(self) -> Lexicon:
-        """The lexicon that predictions share; a full one is replaced."""
-        scorer = self.scorer
-        if (
-            self._lexicon is None
-            or self._lexicon.max_records != self.max_lexemes
-            or len(self._lexicon) >= self.max_lexemes
-        ):
-            self._lexicon = Lexicon(
-                len(self._program.lexical), [scorer], self.max_lexemes
-            )
-        return self._lexicon
+        """The lexicon that predictions share."""
+        return self.compiled.get_lexicon(self.max_lexemes)
 
     @property
     def n_lexemes(self) -> int:
         """How many lexemes the lexicon holds."""
-        return 0 if self._lexicon is None else len(self._lexicon)
+        return 0 if self._compiled is None else self._compiled.n_lexemes
 
     @property
     def needs_first_stage(self) -> bool:
@@ -193,6 +235,10 @@ class LinearModel(Resumable):
 
     def to_bytes(self) -> bytes:
         """The model as a file."""
+        with self.lock:
+            return self._to_bytes()
+
+    def _to_bytes(self) -> bytes:
         if self._reader is None:
             return dump_model({"task": self.task, "labels": None}, {})
         scorer = self.scorer
@@ -218,21 +264,14 @@ class LinearModel(Resumable):
             raise ValueError(
                 Errors.DS037.format(found=meta.get("task"), expected=self.task)
             )
-        if meta.get("labels", 0) is None:
-            # Saved before it was initialized.
-            self._reader = None
-            self.labels = []
-            return
-        self._check(meta, arrays)
-        self._load_extra(meta, arrays)
-        self.labels = meta["labels"]
-        self._waiting = None
-        self._learner = None
-        self._training_lexicon = None
-        self._lexicon = None
-        self._scorer = self._make_scorer(
-            arrays["index"], arrays["slots"], meta["scale"]
-        )
+        loaded = self.blank()
+        if meta.get("labels", 0) is not None:
+            loaded._check(meta, arrays)
+            loaded.labels = tuple(meta["labels"])
+            loaded._load_extra(meta, arrays)
+            loaded._packed = (arrays["index"], arrays["slots"], meta["scale"])
+            loaded._compiled = loaded._compile()
+        self.become(loaded)
 
     # What a task adds to the file and takes from it.
 
@@ -267,12 +306,32 @@ class LinearModel(Resumable):
     def _get_weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._learner.get_weights()
 
+    def _pack(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The weights of the learners in the form of a file."""
+        keys, labels, values = self._get_weights()
+        scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
+        weights = quantize(values, scale)
+        weights[np.abs(values) <= self._used_settings.smallest_weight] = 0
+        # Learners may have gone on with more labels, see with_labels.
+        weights[labels >= self.n_outputs] = 0
+        index, slots = pack_weights(keys, labels, weights, self.n_outputs)
+        return index, slots, scale
+
+    def _compile(self) -> Compiled:
+        if self._packed is None:
+            self._packed = self._pack()
+        return Compiled(self.labels, self._reader, self._make_scorer(*self._packed))
+
     def _make_scorer(
         self, index: np.ndarray, slots: np.ndarray, scale: float
     ) -> Scorer:
         return Scorer(
             self._program, self.n_outputs, index, slots, scale, self._cardinalities()
         )
+
+    def _forget_compiled(self) -> None:
+        """To be called before learning: what is compiled no longer holds."""
+        assign((self, "_packed", None), (self, "_compiled", None))
 
     def _make_reader(
         self,
@@ -281,22 +340,38 @@ class LinearModel(Resumable):
     ) -> LexemeReader:
         return LexemeReader(self._program.lexical, *classes, *clusters)
 
+    def _start(self, n_tokens: int, seed: int) -> None:
+        """Start to learn, from nothing.
+
+        n_tokens (int): The size of the training data.
+        seed (int): For settings without one.
+        """
+        settings = self.settings
+        if n_tokens < MIN_TOKENS_FOR_CUTOFF:
+            settings = settings.for_small_data()
+        self._new_learner(settings.seeded(seed))
+
     def _new_learner(self, settings: LearnerSettings) -> None:
+        settings = settings.seeded(0)
         self._used_settings = settings
         self._learner = Learner(self._program, self.n_outputs, settings)
         self._training_lexicon = Lexicon(
             len(self._program.lexical), [], TRAINING_LEXEMES
         )
 
+    def _fit_learners(self) -> None:
+        for learner in self._get_learners().values():
+            if learner.n_labels < self.n_outputs:
+                learner.resize(self.n_outputs)
+
     def _new_recorder(self, guide: Learner) -> Recorder:
         return Recorder(self._program, self.n_outputs, self._used_settings, guide)
 
     def _training_meta(self) -> dict[str, Any]:
-        return {"small": self._used_settings != self.settings}
+        return {"settings": describe_settings(self._used_settings, self.settings)}
 
     def _start_again(self, meta: dict[str, Any]) -> None:
-        is_small = bool(meta.get("small"))
-        self._new_learner(self.settings.for_small_data() if is_small else self.settings)
+        self._new_learner(read_settings(meta.get("settings"), self.settings))
 
     def _resume(self) -> None:
         """Make the weights of a loaded model trainable: from now on it is corrected."""
@@ -311,6 +386,7 @@ class LinearModel(Resumable):
 
     def _explain(
         self,
+        scorer: Scorer,
         token_parts: np.ndarray,
         label: int,
         margins: list[int],
@@ -321,6 +397,7 @@ class LinearModel(Resumable):
     ) -> Explanation:
         """How one decision was made.
 
+        scorer (Scorer): What made it.
         token_parts (array): What each template adds to each output, as integers.
         label (int): The decision.
         margins (list[int]): The margin of each stage.
@@ -329,7 +406,6 @@ class LinearModel(Resumable):
         valid (array): Which outputs were possible; all, if not given.
         given (dict): What else was added to each output before the first stage.
         """
-        scorer = self.scorer
         given = dict(given or {})
         if scorer.bias is not None:
             given["bias"] = scorer.bias

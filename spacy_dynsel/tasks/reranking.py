@@ -44,12 +44,27 @@ class Reranker:
         self.trees = trees
         self.n_folds = n_folds
         self.features: Any = None
+        self._reset()
+
+    def _reset(self) -> None:
         # These are there in training.
         self.learner: Any = None
         self.learners: list[tuple[Learner, Learner]] = []
         self._n_tokens = 0
         self._n_seen = 0
         self._lines: ShortLines | None = None
+
+    def copy(self) -> "Reranker":
+        """Another one with the same contents. Learners are shared."""
+        other = Reranker.__new__(Reranker)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def blank(self) -> "Reranker":
+        """Another one with the same configuration, which knows nothing yet."""
+        other = self.copy()
+        other._reset()
+        return other
 
     @property
     def columns(self) -> set[str]:
@@ -107,11 +122,6 @@ class Reranker:
         self.start(actions, arcs, meta["n_tokens"])
         self._n_seen = meta["n_seen"]
 
-    def resize(self, n_labels: int) -> None:
-        """Make room for more labels."""
-        for _, learner in self.learners:
-            learner.resize(n_labels)
-
     def count(self, n_tokens: int) -> bool:
         """Count tokens that are seen. RETURNS (bool): Whether it is time to learn."""
         self._n_seen += n_tokens
@@ -142,8 +152,7 @@ class Reranker:
         require({"rank_keys", "rank_weights"} <= set(arrays), "it lacks its reranker")
         keys, weights = arrays["rank_keys"], arrays["rank_weights"]
         check_table(keys, weights, "uint16")
-        loaded = Reranker(self.branches, self.trees, self.n_folds)
-        loaded.features = self.features
+        loaded = self.blank()
         loaded._lines = ShortLines(keys, weights.view("int16"))
         return loaded
 

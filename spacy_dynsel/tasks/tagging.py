@@ -1,7 +1,9 @@
 """Tagging: all that a tagger learns, uses and stores, apart from spaCy's contract."""
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,7 +21,6 @@ from ..settings import LearnerSettings
 from ..templates import Template, Templates
 from ._tagging import MISSING, NOT, REACH, TagBatch, TrainingBatch, explain, predict
 from .model import (
-    MIN_TOKENS_FOR_CUTOFF,
     N_RESERVED,
     Explanation,
     LinearModel,
@@ -49,7 +50,9 @@ PLACES: dict[str, Sequence[str]] = {
     "tag": OFFSETS[:REACH] + OFFSETS[REACH + 1 :],
 }
 ROUND = 64
-# How long the models of the folds learn, and how many templates they leave out.
+# How many models of folds there are where they are needed, how long they learn, and how
+# many templates they leave out.
+FOLDS = 4
 FOLD_EPOCHS = 6
 FOLD_DROPOUT = 0.1
 
@@ -73,6 +76,7 @@ class TaggingModel(LinearModel):
         part of its class.
     folds (int): If not 0, docs that are annotated in training, for components that
         read tags, get the tags of one of this many taggers, which has not seen them.
+        If missing, there are some where such a component is trained with the tagger.
     """
 
     task = TASK
@@ -84,9 +88,9 @@ class TaggingModel(LinearModel):
         *,
         class_min_count: int,
         class_min_share: float,
-        folds: int = 0,
+        folds: int | None = None,
     ) -> None:
-        if not 0 <= folds <= 100 or folds == 1:
+        if folds is not None and (not 0 <= folds <= 100 or folds == 1):
             raise ValueError(
                 Errors.DS022.format(
                     name="folds", value=folds, range="0 or between 2 and 100"
@@ -96,43 +100,50 @@ class TaggingModel(LinearModel):
             templates, settings, places=PLACES, dynamic=["tag"], all_places=OFFSETS
         )
         _check_look_ahead(templates)
-        self.n_folds = folds
+        self.folds = folds
+        self.class_min_count = class_min_count
+        self.class_min_share = class_min_share
+
+    def _reset(self) -> None:
+        super()._reset()
+        self.n_folds = 0
         self._folds: list[Learner] = []
         # The docs that the folds' models have learned from.
         self._known: set[int] = set()
-        self.class_min_count = class_min_count
-        self.class_min_share = class_min_share
         self._n_classes = 0
 
     def initialize(
         self,
-        labels: list[str],
+        labels: Sequence[str],
         vocab: Vocab,
         get_examples: Callable[[], Iterable[GoldDoc]],
         *,
         lang: str,
         count_features: bool,
+        is_read: bool = False,
+        seed: int = 0,
     ) -> None:
         """Prepare for training.
 
-        labels (list[str]): The labels.
+        labels (Sequence[str]): The labels.
         vocab (Vocab): Where clusters may be found.
         get_examples: Gives the training data.
         lang (str): The language, for clusters.
         count_features (bool): Whether the examples are all the training data, so that
             rare features can be told.
+        is_read (bool): Whether other components learn from the tags.
+        seed (int): For settings without one.
         """
         if len(labels) > MAX_LABELS:
             raise ValueError(
                 Errors.DS044.format(name=TASK, n_labels=len(labels), most=MAX_LABELS)
             )
-        self.labels = list(labels)
+        self._reset()
+        self.labels = tuple(labels)
+        self.n_folds = self.folds if self.folds is not None else FOLDS * is_read
         classes = self._learn_classes(get_examples())
         self._reader = self._make_reader(classes, self._load_clusters(vocab, lang))
-        self._scorer = None
-        n_tokens = sum(len(gold.doc) for gold in get_examples())
-        is_small = n_tokens < MIN_TOKENS_FOR_CUTOFF
-        self._new_learner(self.settings.for_small_data() if is_small else self.settings)
+        self._start(sum(len(gold.doc) for gold in get_examples()), seed)
         if self.n_folds:
             self._train_folds(list(get_examples()))
         if count_features and self._used_settings.cutoff > 1:
@@ -142,18 +153,20 @@ class TaggingModel(LinearModel):
 
     def update(self, batch: list[GoldDoc], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
-        if self._learner is None and not self._restore_training():
-            self._resume()
+        with self.lock:
+            self.make_trainable()
+            self._forget_compiled()
+            return self._learn(batch, drop)
+
+    def _learn(self, batch: list[GoldDoc], drop: float) -> float:
         ranges = _training_ranges(batch, self.settings.copies)
         settings = self._used_settings
         rates = (drop, settings.word_dropout, settings.predicted_history)
         loss = self._training_batch(batch, ranges).update(self._learner, *rates)
         if self._folds:
-            self._teach_folds(
-                [gold for gold in batch if get_number(gold.doc) not in self._known],
-                drop,
-            )
-        self._scorer = None
+            new = [gold for gold in batch if get_number(gold.doc) not in self._known]
+            for fold in range(len(self._folds)):
+                self._teach_fold(fold, new, drop)
         return float(loss)
 
     def _train_folds(self, examples: list[GoldDoc]) -> None:
@@ -161,23 +174,30 @@ class TaggingModel(LinearModel):
         others learn from their tags, so that these are as good as they will be in the
         end."""
         rng = np.random.default_rng(self._used_settings.seed)
-        for _ in range(FOLD_EPOCHS):
-            order = rng.permutation(len(examples)).tolist()
-            for batch in minibatch((examples[i] for i in order), ROUND):
-                self._teach_folds(batch, FOLD_DROPOUT)
+        orders = [rng.permutation(len(examples)).tolist() for _ in range(FOLD_EPOCHS)]
+
+        def train(fold: int) -> None:
+            for order in orders:
+                for batch in minibatch((examples[i] for i in order), ROUND):
+                    self._teach_fold(fold, batch, FOLD_DROPOUT)
+
+        # Each has a learner of its own, so that it does not matter who is first.
+        with ThreadPoolExecutor(min(self.n_folds, os.cpu_count() or 1)) as pool:
+            list(pool.map(train, range(self.n_folds)))
         self._known = {get_number(gold.doc) for gold in examples}
 
-    def _teach_folds(self, batch: list[GoldDoc], drop: float) -> None:
-        """Let each fold's model learn from all docs that are not in its fold."""
+    def _teach_fold(self, fold: int, batch: list[GoldDoc], drop: float) -> None:
+        """Let a fold's model learn from all docs that are not in its fold."""
         settings = self._used_settings
-        folds = [get_fold(gold.doc, self.n_folds) for gold in batch]
-        for fold, learner in enumerate(self._folds):
-            part = [gold for gold, own in zip(batch, folds, strict=True) if own != fold]
-            if part:
-                # One copy is enough for them.
-                self._training_batch(part, _training_ranges(part, "sentences")).update(
-                    learner, drop, settings.word_dropout, settings.predicted_history
-                )
+        part = [gold for gold in batch if get_fold(gold.doc, self.n_folds) != fold]
+        if part:
+            # One copy is enough for it.
+            self._training_batch(part, _training_ranges(part, "sentences")).update(
+                self._folds[fold],
+                drop,
+                settings.word_dropout,
+                settings.predicted_history,
+            )
 
     @property
     def needs_first_stage(self) -> bool:
@@ -205,24 +225,32 @@ class TaggingModel(LinearModel):
 
         with_leads (bool): Whether to say how sure the decisions are.
         """
-        scorer = self.scorer
-        return predict(
+        compiled = self.compiled
+        batch = predict(
             docs,
-            self.lexicon,
-            self._reader,
-            scorer,
-            scorer.margins(margin),
+            compiled.get_lexicon(self.max_lexemes),
+            compiled.reader,
+            compiled.scorer,
+            compiled.scorer.margins(margin),
             n_threads,
             with_leads,
         )
+        batch.made_by = compiled
+        return batch
 
     def get_evidence(self, batch: TagBatch) -> Evidence:
         """What speaks for each label of a batch with leads."""
-        return Evidence(scale_leads(batch.leads, self.scorer.scale), batch.stages)
+        scale = batch.made_by.scorer.scale
+        return Evidence(scale_leads(batch.leads, scale), batch.stages)
 
-    def predict_in_training(self, docs: list[Doc]) -> TagBatch:
+    def predict_in_training(self, docs: list[Doc]) -> TagBatch | None:
         """Predict with the weights as they are, without compiling them first: for
-        docs that are annotated between two updates."""
+        docs that are annotated between two updates. RETURNS: None where nothing is
+        being learned."""
+        with self.lock:
+            return None if self._learner is None else self._guess(docs)
+
+    def _guess(self, docs: list[Doc]) -> TagBatch:
         golds = [
             GoldDoc(doc, np.full(len(doc), MISSING), read_sent_starts(doc))
             for doc in docs
@@ -246,20 +274,24 @@ class TaggingModel(LinearModel):
     def _new_learner(self, settings: LearnerSettings) -> None:
         super()._new_learner(settings)
         self._folds = [
-            Learner(self._program, self.n_outputs, settings)
+            Learner(self._program, self.n_outputs, self._used_settings)
             for _ in range(self.n_folds)
         ]
 
     def explain(self, doc: Doc, margin: float | list[float]) -> list[Explanation]:
         """Say for each token how its label was found."""
-        scorer = self.scorer
-        lexicon = self.lexicon
-        labels = self.predict([doc], margin, 1)[0]
-        parts = explain(doc, labels, lexicon, self._reader, scorer)
+        batch = self.predict([doc], margin, 1)
+        labels = batch[0]
+        made_by = batch.made_by
+        scorer = made_by.scorer
+        lexicon = made_by.get_lexicon(self.max_lexemes)
+        parts = explain(doc, labels, lexicon, made_by.reader, scorer)
         margins = [*scorer.margins(margin), 0]
         names = [str(template) for template in self.templates.templates]
         return [
-            self._explain(token_parts, int(label), margins, names, self.labels)
+            self._explain(
+                scorer, token_parts, int(label), margins, names, made_by.labels
+            )
             for token_parts, label in zip(parts, labels, strict=True)
         ]
 
@@ -268,7 +300,7 @@ class TaggingModel(LinearModel):
         state = (self.templates, self.settings, self.class_min_count)
         return (
             _restore,
-            (*state, self.class_min_share, self.n_folds, self.to_bytes()),
+            (*state, self.class_min_share, self.folds, self.to_bytes()),
         )
 
     def _get_learners(self) -> dict[str, Learner]:
@@ -281,8 +313,9 @@ class TaggingModel(LinearModel):
         return {**super()._training_meta(), "known": sorted(self._known)}
 
     def _start_again(self, meta: dict[str, Any]) -> None:
+        n_folds = sum(str(name).startswith("fold") for name in meta["learners"])
+        self.n_folds = min(n_folds, n_folds if self.folds is None else self.folds)
         super()._start_again(meta)
-        self._folds = self._folds[: len(meta["learners"]) - 1]
         self._known = set(meta.get("known", []))
 
     def _resume(self) -> None:
@@ -367,7 +400,7 @@ def _restore(
     settings: LearnerSettings,
     class_min_count: int,
     class_min_share: float,
-    folds: int,
+    folds: int | None,
     data: bytes,
 ) -> TaggingModel:
     model = TaggingModel(

@@ -1,7 +1,7 @@
 """Training that can be interrupted: all that learning depends on, as a file."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from ..core.learner import Learner
 from ..core.ranker import RankLearner
 from ..errors import Errors
 from ..model_file import dump_model, load_model
+from ..settings import LearnerSettings
+
+Self = TypeVar("Self", bound="Resumable")
 
 KIND = "training"
 NO_ROW = 1 << 31
@@ -21,12 +24,34 @@ SECTIONS = {
 
 
 class Resumable(ABC):
-    """An engine whose training can go on after saving and loading, bit for bit as if it
-    had not been interrupted."""
+    """An engine that changes as a whole, and whose training can go on after saving and
+    loading, bit for bit as if it had not been interrupted."""
 
     task: str
+    # Held while something changes: one thread learns, others wait until it is done.
+    lock: Any
     # What was read, until learning goes on.
     _waiting: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
+
+    def copy(self: Self) -> Self:
+        """Another engine with the same contents. Learners are shared."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def blank(self: Self) -> Self:
+        """Another engine with the same configuration, which knows nothing yet."""
+        other = self.copy()
+        other._reset()
+        return other
+
+    def become(self: Self, other: Self) -> None:
+        """Take over the contents of a copy, all at once."""
+        self.__dict__.update(other.__dict__)
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Know nothing."""
 
     @abstractmethod
     def to_bytes(self) -> bytes:
@@ -35,6 +60,10 @@ class Resumable(ABC):
     def training_to_bytes(self) -> bytes | None:
         """The state of training as a file; None if nothing was learned since a model
         without one was loaded."""
+        with self.lock:
+            return self._training_to_bytes()
+
+    def _training_to_bytes(self) -> bytes | None:
         learners = self._get_learners()
         if learners:
             arrays = {
@@ -60,30 +89,46 @@ class Resumable(ABC):
         """Read the state of training that belongs to the model as it is now. It is used
         when learning goes on."""
         meta, arrays = load_model(data)
-        _check(meta.get("kind") == KIND, "it is another kind of file")
-        _check(
+        check_state(meta.get("kind") == KIND, "it is another kind of file")
+        check_state(
             meta.get("model") == int(checksum(self.to_bytes())),
             "it was saved with another one",
         )
         self._waiting = (meta, arrays)
 
-    def _restore_training(self) -> bool:
-        """Go on from what was read. RETURNS (bool): Whether there was something."""
-        if self._waiting is None or self._get_learners():
-            return False
-        meta, arrays = self._waiting
+    def make_trainable(self) -> None:
+        """Make sure that there are learners, with room for all labels."""
+        if not self._get_learners():
+            # A copy, since what was read may turn out not to fit.
+            other = self.copy()
+            if self._waiting is None:
+                other._resume()
+            else:
+                other._restore(*self._waiting)
+            other._waiting = None
+            self.become(other)
+        self._fit_learners()
+
+    def _restore(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what was read."""
         names = meta.get("learners")
-        _check(isinstance(names, list) and len(names) > 0, "it lacks its learners")
+        check_state(isinstance(names, list) and len(names) > 0, "it lacks its learners")
         self._start_again(meta)
         learners = self._get_learners()
-        _check(list(learners) == names, "it has other learners")
+        check_state(list(learners) == names, "it has other learners")
         for number, learner in enumerate(learners.values()):
             sections = SECTIONS[type(learner)]
             found = {name: arrays.get(f"{number}_{name}") for name in sections}
             _check_learner(learner, found)
             learner.set_state(found)
-        self._waiting = None
-        return True
+
+    @abstractmethod
+    def _resume(self) -> None:
+        """Make the weights of a loaded model trainable: from now on it is corrected."""
+
+    @abstractmethod
+    def _fit_learners(self) -> None:
+        """Make room in the learners for labels that were added."""
 
     @abstractmethod
     def _get_learners(self) -> dict[str, Any]:
@@ -98,14 +143,45 @@ class Resumable(ABC):
         """Make learners that are as yet empty."""
 
 
-def _check(condition: bool, what: str) -> None:
+def check_state(condition: bool, what: str) -> None:
+    """Raise an error that says what is wrong with a state unless a condition holds."""
     if not condition:
         raise ValueError(Errors.DS194.format(what=what))
 
 
+def describe_settings(
+    used: LearnerSettings, settings: LearnerSettings
+) -> dict[str, Any]:
+    """What has to be known about the settings of learners to make them again.
+
+    used (LearnerSettings): What they learn with.
+    settings (LearnerSettings): What the config says.
+    """
+    return {
+        "small": used == settings.for_small_data().seeded(used.seed),
+        "seed": used.seed,
+        "optimizer": used.optimizer,
+    }
+
+
+def read_settings(meta: Any, settings: LearnerSettings) -> LearnerSettings:
+    """The settings of learners that are made again, see describe_settings."""
+    check_state(isinstance(meta, dict), "it lacks its settings")
+    check_state(
+        meta.get("optimizer") == settings.optimizer,
+        f"it was made by optimizer = {meta.get('optimizer')!r}, and the config says "
+        f"{settings.optimizer!r}",
+    )
+    seed = meta.get("seed")
+    check_state(isinstance(seed, int) and 0 <= seed < 2**32, "it lacks its seed")
+    return (settings.for_small_data() if meta.get("small") else settings).seeded(seed)
+
+
 def _check_learner(learner: Any, found: dict[str, Any]) -> None:
     """Raise an error unless arrays can be used without harm."""
-    _check(all(array is not None for array in found.values()), "it lacks a section")
+    check_state(
+        all(array is not None for array in found.values()), "it lacks a section"
+    )
     keys = found["keys"]
     n_weights = len(found["values"])
     good = (
@@ -132,4 +208,4 @@ def _check_learner(learner: Any, found: dict[str, Any]) -> None:
             and len(found["labels"]) == n_weights
             and int(found["labels"].max(initial=0)) < max(1, learner.n_labels)
         )
-    _check(good, "its arrays are malformed")
+    check_state(good, "its arrays are malformed")

@@ -2,7 +2,7 @@
 contract."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -12,7 +12,8 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_sent_starts
+from ..atomic import assign, new_lock
+from ..bridge import LEXICAL_COLUMNS, LexemeReader, have_tags, read_sent_starts
 from ..confidence import Evidence, scale_leads
 from ..core.lexicon import Lexicon
 from ..core.recorder import Recorder
@@ -22,7 +23,7 @@ from ..settings import LearnerSettings
 from ..templates import Templates
 from ._parsing import ROOT, SPACE, ParseBatch, parse
 from ._transitions import TrainingBatch
-from .classifier import Classifier
+from .classifier import Classifier, scale_margins
 from .model import (
     MIN_TOKENS_FOR_CUTOFF,
     TRAINING_LEXEMES,
@@ -45,7 +46,12 @@ from .parse_features import (
 from .parse_places import PLACES
 from .reranking import SCALE as RANK_SCALE
 from .reranking import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
-from .training_state import Resumable
+from .training_state import (
+    Resumable,
+    check_state,
+    describe_settings,
+    read_settings,
+)
 
 __all__ = [
     "ROOT",
@@ -138,6 +144,28 @@ class TaggedWords(NamedTuple):
     pos: np.ndarray
 
 
+class CompiledParser(NamedTuple):
+    """What predictions read. All of it belongs together, and none of it changes, but
+    for the lexicon, which fills.
+
+    labels (tuple[str]): The labels.
+    reader (LexemeReader): Reads the atoms of lexemes.
+    tags (TagMap): The parts of speech that go with tags.
+    lexicon (Lexicon): The lexemes that were met.
+    actions, arcs, boundaries: The weights.
+    ranks (ShortLines): Those of the reranker, if there is one.
+    """
+
+    labels: tuple[str, ...]
+    reader: LexemeReader
+    tags: TagMap
+    lexicon: Lexicon
+    actions: Any
+    arcs: Any
+    boundaries: Any
+    ranks: Any
+
+
 class ParsingModel(Resumable):
     """A parser's templates, weights, and what it knows about words and tags.
 
@@ -217,12 +245,30 @@ class ParsingModel(Resumable):
         if self.reranker is not None:
             self.reranker.bind(self._lexical)
         self.max_lexemes = 1
-        self.labels: list[str] = []
+        self.lock = new_lock()
+        self._reset()
+
+    def _reset(self) -> None:
+        self.labels: tuple[str, ...] = ()
+        self.actions, self.arcs, self.boundaries = (part.blank() for part in self.parts)
+        if self.reranker is not None:
+            self.reranker = self.reranker.blank()
         # These are there once the model is initialized.
         self._reader: Any = None
         self._tags: Any = None
         self._training_lexicon: Any = None
-        self._lexicon: Lexicon | None = None
+        self._waiting = None
+        # Whether it has learned from docs with tags.
+        self.reads_tags = False
+        # None after learning.
+        self._compiled: CompiledParser | None = None
+
+    def copy(self) -> "ParsingModel":
+        other = super().copy()
+        other.actions, other.arcs, other.boundaries = (one.copy() for one in self.parts)
+        if self.reranker is not None:
+            other.reranker = self.reranker.copy()
+        return other
 
     @property
     def parts(self) -> list[Classifier]:
@@ -245,70 +291,122 @@ class ParsingModel(Resumable):
         return len(self.labels)
 
     @property
-    def lexicon(self) -> Lexicon:
-        """The lexicon that predictions share; a full one is replaced."""
-        if (
-            self._lexicon is None
-            or self._lexicon.max_records != self.max_lexemes
-            or len(self._lexicon) >= self.max_lexemes
-        ):
-            self._lexicon = Lexicon(len(self._lexical), [], self.max_lexemes)
-        return self._lexicon
+    def compiled(self) -> CompiledParser:
+        """What predictions read, of the weights as they are now."""
+        compiled = self._compiled
+        if compiled is None:
+            # Not while they are learned.
+            with self.lock:
+                compiled = self._compiled
+                if compiled is None:
+                    compiled = self._compiled = CompiledParser(
+                        self.labels,
+                        self._reader,
+                        self._tags,
+                        self._new_lexicon(),
+                        self.actions.scorer,
+                        self.arcs.scorer,
+                        self.boundaries.scorer,
+                        None if self.reranker is None else self.reranker.lines,
+                    )
+        lexicon = compiled.lexicon
+        if lexicon.max_records != self.max_lexemes or len(lexicon) >= self.max_lexemes:
+            compiled = compiled._replace(lexicon=self._new_lexicon())
+            with self.lock:
+                # Unless something was learned meanwhile.
+                if self._compiled is not None:
+                    self._compiled = compiled
+        return compiled
+
+    def _new_lexicon(self) -> Lexicon:
+        return Lexicon(len(self._lexical), [], self.max_lexemes)
 
     @property
     def n_lexemes(self) -> int:
         """How many lexemes the lexicon holds."""
-        return 0 if self._lexicon is None else len(self._lexicon)
+        return 0 if self._compiled is None else len(self._compiled.lexicon)
 
     def initialize(
         self,
-        labels: list[str],
+        labels: Sequence[str],
         vocab: Vocab,
         get_examples: Callable[[], Iterable[TaggedWords]],
         *,
         lang: str,
+        seed: int = 0,
     ) -> None:
         """Prepare for training.
 
-        labels (list[str]): The labels of arcs.
+        labels (Sequence[str]): The labels of arcs.
         vocab (Vocab): Where clusters may be found.
         get_examples: Gives what the training data say about words and tags.
         lang (str): The language, for clusters.
+        seed (int): For settings without one.
         """
         self._check_labels(labels)
+        self._reset()
         classes, tag_map, n_tokens = self._read_tags(get_examples())
-        self.labels = list(labels)
+        self.labels = tuple(labels)
         self._reader = LexemeReader(
             self._lexical, *classes, *load_clusters(self._lexical, vocab, lang)
         )
         self._tags = tag_map
-        self._lexicon = None
-        self._training_lexicon = Lexicon(len(self._lexical), [], TRAINING_LEXEMES)
+        self._training_lexicon = self._new_training_lexicon()
         for part in self.parts:
             settings = part.settings
             if n_tokens < MIN_TOKENS_FOR_CUTOFF:
                 settings = settings.for_small_data()
-            part.start(self._count_outputs(part), settings)
+            part.start(self._count_outputs(part), settings.seeded(seed))
         if self.reranker is not None:
             self.reranker.start(self.actions, self.arcs, n_tokens)
 
-    def add_label(self, label: str) -> None:
-        """Add a label, at any time. What was learned stays as it is."""
-        labels = [*self.labels, label]
-        self._check_labels(labels)
-        self.labels = labels
-        self.arcs.resize(self._count_outputs(self.arcs))
-        if self.reranker is not None:
-            self.reranker.resize(self.arcs.n_labels)
+    def with_labels(self, labels: Sequence[str]) -> "ParsingModel":
+        """An engine with more labels. What was learned stays as it is."""
+        other = self.copy()
+        other._check_labels([*self.labels, *labels])
+        other.labels = (*self.labels, *labels)
+        other.arcs.resize(other._count_outputs(other.arcs))
+        other._compiled = None
+        return other
 
     def update(self, batch: list[GoldParse], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""
-        if self._training_lexicon is None:
-            self._training_lexicon = Lexicon(len(self._lexical), [], TRAINING_LEXEMES)
-        self._restore_training()
+        with self.lock:
+            self.make_trainable()
+            self._forget_compiled()
+            return self._learn(batch, drop)
+
+    def _forget_compiled(self) -> None:
+        """To be called before learning: what is compiled no longer holds."""
+        reranker = self.reranker
+        assign(
+            (self, "_compiled", None),
+            *((part, "_scorer", None) for part in self.parts),
+            # A loaded one does not learn.
+            *(
+                []
+                if reranker is None or reranker.learner is None
+                else [(reranker, "_lines", None)]
+            ),
+        )
+
+    def _fit_learners(self) -> None:
+        n_labels = self.arcs.n_labels
+        folds = [] if self.reranker is None else self.reranker.learners
+        for learner in (*self.arcs.learners, *(arcs for _, arcs in folds)):
+            if learner.n_labels < n_labels:
+                learner.resize(n_labels)
+
+    def _resume(self) -> None:
+        self._training_lexicon = self._new_training_lexicon()
         for part in self.parts:
             part.resume()
-            part.changed()
+
+    def _new_training_lexicon(self) -> Lexicon:
+        return Lexicon(len(self._lexical), [], TRAINING_LEXEMES)
+
+    def _learn(self, batch: list[GoldParse], drop: float) -> float:
+        self.reads_tags = self.reads_tags or have_tags([gold.doc for gold in batch])
         training = self._training_batch(batch, _gold_starts(batch))
         settings = self.actions._used_settings
         loss = 0.0
@@ -395,7 +493,6 @@ class ParsingModel(Resumable):
                     TRAINING_BRANCHES,
                     TRAINING_LEAD,
                 )
-        reranker.changed()
 
     def predict(
         self,
@@ -419,29 +516,36 @@ class ParsingModel(Resumable):
         """
         if not self.labels:
             raise ValueError(Errors.DS042.format(name=TASK))
+        compiled = self.compiled
         reranker = self.reranker if branches else None
-        return parse(
+        batch = parse(
             docs,
-            self.lexicon,
-            self._reader,
-            self._tags,
+            compiled.lexicon,
+            compiled.reader,
+            compiled.tags,
             self._features,
-            self.actions.scorer,
-            self.arcs.scorer,
-            self.boundaries.scorer,
+            compiled.actions,
+            compiled.arcs,
+            compiled.boundaries,
             (
-                self.actions.margins(margin),
-                self.arcs.margins(label_margin),
-                self.boundaries.margins(_boundary_margin(margin)),
+                scale_margins(margin, self.n_stages, compiled.actions.scale),
+                scale_margins(label_margin, self.n_label_stages, compiled.arcs.scale),
+                scale_margins(
+                    _boundary_margin(margin),
+                    self.boundaries.n_stages,
+                    compiled.boundaries.scale,
+                ),
             ),
             n_threads,
             n_branches=branches,
             branch_lead=branch_lead,
             rank_features=None if reranker is None else reranker.features,
-            ranks=None if reranker is None else reranker.lines,
+            ranks=None if reranker is None else compiled.ranks,
             trace=trace,
             with_leads=with_leads,
         )
+        batch.made_by = compiled
+        return batch
 
     @property
     def n_groups(self) -> int:
@@ -450,7 +554,8 @@ class ParsingModel(Resumable):
 
     def get_evidence(self, batch: ParseBatch) -> Evidence:
         """What speaks for each arc of a batch with leads."""
-        scales = (self.actions.scorer.scale, self.arcs.scorer.scale, RANK_SCALE)
+        made_by = batch.made_by
+        scales = (made_by.actions.scale, made_by.arcs.scale, RANK_SCALE)
         return Evidence(scale_leads(batch.leads, *scales), batch.stages)
 
     def explain(
@@ -473,6 +578,7 @@ class ParsingModel(Resumable):
             branch_lead=branch_lead,
             trace=trace,
         )
+        made_by = batch.made_by
         transitions: list[list[Transition]] = [[] for _ in doc]
         reranked: set[int] = set()
         ends = self.actions.templates.checkpoints
@@ -484,9 +590,9 @@ class ParsingModel(Resumable):
                 transitions[decision["front"]].append(
                     Transition(
                         action=ACTIONS[decision["action"]],
-                        label=self.labels[decision["label"]] if has_label else "",
+                        label=made_by.labels[decision["label"]] if has_label else "",
                         top=decision["top"],
-                        lead=decision["lead"] / self.actions.scorer.scale,
+                        lead=decision["lead"] / made_by.actions.scale,
                         runner_up=ACTIONS[decision["second"]],
                         stage=decision["stage"] + 1,
                         n_templates=ends[decision["stage"]],
@@ -495,7 +601,7 @@ class ParsingModel(Resumable):
                         ),
                     )
                 )
-        names = {ROOT: "ROOT", SPACE: "dep", **dict(enumerate(self.labels))}
+        names = {ROOT: "ROOT", SPACE: "dep", **dict(enumerate(made_by.labels))}
         return [
             ParseExplanation(
                 head=int(batch.heads[i]),
@@ -507,9 +613,17 @@ class ParsingModel(Resumable):
             for i, own in enumerate(transitions)
         ]
 
-    def predict_in_training(self, docs: list[Doc]) -> ParseBatch:
+    def predict_in_training(self, docs: list[Doc]) -> ParseBatch | None:
         """Predict with the weights as they are, without compiling them first: for
-        docs that are annotated between two updates."""
+        docs that are annotated between two updates. RETURNS: None where nothing is
+        being learned."""
+        with self.lock:
+            if not self.actions.learners:
+                return None
+            self._fit_learners()
+            return self._guess(docs)
+
+    def _guess(self, docs: list[Doc]) -> ParseBatch:
         lengths = np.array([len(doc) for doc in docs], dtype="int64")
         offsets = np.cumsum(lengths) - lengths
         unknown = [np.full(n, -1, dtype="int32") for n in lengths]
@@ -548,10 +662,19 @@ class ParsingModel(Resumable):
 
     def to_bytes(self) -> bytes:
         """The model as a file."""
+        with self.lock:
+            return self._to_bytes()
+
+    def _to_bytes(self) -> bytes:
         if self._reader is None:
             return dump_model({"task": self.task, "labels": None}, {})
         parts = {part.name: part.meta() for part in self.parts}
-        meta = {"task": self.task, "labels": self.labels, "parts": parts}
+        meta = {
+            "task": self.task,
+            "labels": self.labels,
+            "parts": parts,
+            "reads_tags": self.reads_tags,
+        }
         arrays = {
             "class_keys": self._reader.class_keys,
             "class_values": self._reader.class_values,
@@ -581,8 +704,7 @@ class ParsingModel(Resumable):
             )
         if meta.get("labels", 0) is None:
             # Saved before it was initialized.
-            self._reader = None
-            self.labels = []
+            self.become(self.blank())
             return
         labels: Any = meta.get("labels")
         require(
@@ -626,14 +748,16 @@ class ParsingModel(Resumable):
         if reranker is not None:
             jobs.append(partial(reranker.load, parts["reranker"], arrays))
         loaded = _run_all(jobs, sum(array.nbytes for array in arrays.values()))
-        self.actions, self.arcs, self.boundaries = loaded[:3]
-        self.reranker = loaded[3] if reranker is not None else None
-        self.labels = labels
-        self._reader = LexemeReader(self._lexical, *(tables[name] for name in sections))
-        self._tags = TagMap(keys, values)
-        self._waiting = None
-        self._training_lexicon = None
-        self._lexicon = None
+        other = self.blank()
+        other.actions, other.arcs, other.boundaries = loaded[:3]
+        other.reranker = loaded[3] if reranker is not None else None
+        other.labels = tuple(labels)
+        other._reader = LexemeReader(
+            self._lexical, *(tables[name] for name in sections)
+        )
+        other._tags = TagMap(keys, values)
+        other.reads_tags = meta.get("reads_tags") is True
+        self.become(other)
 
     def _get_learners(self) -> dict[str, Any]:
         names: dict[str, Any] = {
@@ -646,18 +770,23 @@ class ParsingModel(Resumable):
         return names
 
     def _training_meta(self) -> dict[str, Any]:
-        meta: dict[str, Any] = {"small": self.actions.is_small_data}
+        meta: dict[str, Any] = {
+            "settings": {
+                part.name: describe_settings(part._used_settings, part.settings)
+                for part in self.parts
+            }
+        }
         if self.reranker is not None:
             meta |= self.reranker.training_meta()
         return meta
 
     def _start_again(self, meta: dict[str, Any]) -> None:
         names = meta["learners"]
+        check_state(isinstance(meta.get("settings"), dict), "it lacks its settings")
+        self._training_lexicon = self._new_training_lexicon()
         for part in self.parts:
-            settings = part.settings
-            part.start(
-                part.n_labels, settings.for_small_data() if meta["small"] else settings
-            )
+            settings = read_settings(meta["settings"].get(part.name), part.settings)
+            part.start(part.n_labels, settings)
             part.learners = part.learners[: sum(n.startswith(part.name) for n in names)]
         if self.reranker is not None and "reranker" in names:
             self.reranker.start_again(self.actions, self.arcs, meta)
@@ -675,7 +804,9 @@ class ParsingModel(Resumable):
             )
         return (_restore, (*templates, *settings, *reranker, self.to_bytes()))
 
-    def _count_outputs(self, part: Classifier, labels: list[str] | None = None) -> int:
+    def _count_outputs(
+        self, part: Classifier, labels: Sequence[str] | None = None
+    ) -> int:
         if part.name == "actions":
             return len(ACTIONS)
         if part.name == "boundaries":
@@ -683,7 +814,7 @@ class ParsingModel(Resumable):
         # A parser without labels still has to number them.
         return max(1, len(self.labels if labels is None else labels))
 
-    def _check_labels(self, labels: list[str]) -> None:
+    def _check_labels(self, labels: Sequence[str]) -> None:
         if len(labels) > MAX_LABELS:
             raise ValueError(
                 Errors.DS044.format(name=TASK, n_labels=len(labels), most=MAX_LABELS)

@@ -1,0 +1,66 @@
+"""Where the docs that a component learns from get their tags."""
+
+import warnings
+import weakref
+from typing import Any
+
+from spacy.tokens import Doc
+
+from ..bridge import have_tags
+from ..errors import Warnings
+from .tagger import TAG_ATTRIBUTE, DynselTagger
+
+
+class TagSource:
+    """The tagger that stands before a component in a pipeline. A component that reads
+    tags must not learn without them what it will then do with them: where docs have
+    none in training, since the tagger is not among training.annotating_components, they
+    get those that they would have got.
+
+    nlp (Language): The pipeline.
+    component: The component that reads tags.
+    """
+
+    def __init__(self, nlp: Any = None, component: Any = None) -> None:
+        self._name, found = _find_tagger(nlp, component)
+        # Not kept alive, nor copied with the component.
+        self._tagger = (lambda: None) if found is None else weakref.ref(found)
+        self._has_warned = False
+
+    def tag(self, docs: list[Doc], reader: str) -> list[Doc]:
+        """Docs with tags, copies of those that had none, as far as that is possible.
+
+        reader (str): The name of the component that reads tags.
+        """
+        tagger: Any = self._tagger()
+        untagged = [doc for doc in docs if len(doc) and not have_tags([doc])]
+        if tagger is None or not untagged:
+            return docs
+        if not isinstance(tagger, DynselTagger):
+            if not self._has_warned:
+                self._has_warned = True
+                message = Warnings.DW120.format(name=reader, tagger=self._name)
+                warnings.warn(message, stacklevel=4)
+            return docs
+        if not tagger.engine.is_initialized:
+            return docs
+        copies = {id(doc): doc.copy() for doc in untagged}
+        tagger.tag_for_training(list(copies.values()))
+        return [copies.get(id(doc), doc) for doc in docs]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (TagSource, ())
+
+
+def _find_tagger(nlp: Any, component: Any) -> tuple[str, Any]:
+    """The last component before another that sets tags, and its name."""
+    name, found = "", None
+    if nlp is not None:
+        disabled = nlp.config["nlp"].get("disabled", [])
+        for other_name, other in nlp.components:
+            if other is component:
+                return name, found
+            assigns = nlp.get_pipe_meta(other_name).assigns
+            if TAG_ATTRIBUTE in assigns and other_name not in disabled:
+                name, found = other_name, other
+    return "", None
