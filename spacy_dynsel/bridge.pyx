@@ -690,12 +690,14 @@ def read_tags(Doc doc not None):
     return tags
 
 
-def have_tags(list docs not None) -> bool:
-    """Whether each of some docs that has words has tags."""
+def find_untagged(list docs not None) -> list:
+    """The numbers of the docs that have words and no tags."""
     cdef Doc doc
-    cdef int i
+    cdef int number, i
     cdef bint has_words, has_tags
-    for doc in docs:
+    untagged = []
+    for number in range(len(docs)):
+        doc = docs[number]
         has_words = False
         has_tags = False
         for i in range(doc.length):
@@ -704,8 +706,8 @@ def have_tags(list docs not None) -> bool:
             if has_tags:
                 break
         if has_words and not has_tags:
-            return False
-    return True
+            untagged.append(number)
+    return untagged
 
 
 def read_entities(Doc doc not None) -> tuple:

@@ -66,6 +66,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "The block '{name}' of the config has a setting {key} = {value!r} that is unknown "
         "or of another type. Known settings: {known}."
     )
+    DS025 = (
+        "The setting {setting} = {value!r} has no effect on {name}. Remove it, or set it "
+        "to null."
+    )
     # Model files
     DS030 = "The model data is not a spacy-dynsel model file (wrong first bytes)."
     DS031 = (

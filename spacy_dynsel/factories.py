@@ -10,7 +10,8 @@ from thinc.api import Model
 from .pipeline.ner import DynselNER
 from .pipeline.parser import DynselParser
 from .pipeline.tagger import DynselTagger
-from .settings import LearnerSettings
+from .settings import TASK_SETTINGS, LearnerSettings
+from .tasks import bilou, tagging, transitions
 
 
 def _templates(name: str) -> dict[str, Any]:
@@ -19,7 +20,13 @@ def _templates(name: str) -> dict[str, Any]:
 
 
 def _learner(**settings: Any) -> dict[str, Any]:
-    return {**asdict(LearnerSettings()), **settings}
+    """A block for a learner, without what its task makes no use of."""
+    found = {**asdict(LearnerSettings()), **settings}
+    return {
+        name: value
+        for name, value in found.items()
+        if value is not None or name not in TASK_SETTINGS
+    }
 
 
 DEFAULT_TAGGER_MODEL = {
@@ -28,7 +35,7 @@ DEFAULT_TAGGER_MODEL = {
     "class_min_share": 0.4,
     "folds": None,
     "templates": _templates("tagger"),
-    "learner": _learner(),
+    "learner": _learner(**tagging.DEFAULTS),
 }
 
 
@@ -89,9 +96,7 @@ DEFAULT_NER_MODEL = {
     "gazetteers": None,
     "two_passes": False,
     "templates": _templates("ner"),
-    "learner": _learner(
-        margin=8.0, delta=0.01, word_dropout=0.0, predicted_history=0.5
-    ),
+    "learner": _learner(margin=8.0, delta=0.01, **bilou.DEFAULTS),
 }
 
 
@@ -153,7 +158,7 @@ DEFAULT_PARSER_MODEL = {
     "boundaries": _templates("parser_boundaries"),
     "branches": _templates("parser_branches"),
     "trees": _templates("parser_trees"),
-    "learner": _learner(margin=8.0, prune=2.0, predicted_history=0.9),
+    "learner": _learner(margin=8.0, prune=2.0, **transitions.DEFAULTS),
     "label_learner": _learner(margin=6.0, prune=2.0),
 }
 

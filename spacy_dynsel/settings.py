@@ -9,6 +9,9 @@ from .errors import Errors
 
 OBJECTIVES = ("all_prefixes", "first_satisfied", "full")
 OPTIMIZERS = ("adagrad", "rda")
+# What not every task makes use of.
+TASK_SETTINGS = ("predicted_history", "word_dropout", "copies")
+OPTIONAL = (*TASK_SETTINGS, "seed")
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class LearnerSettings:
     word_dropout (float): How often a word is treated as if it were unknown.
     copies (str): Which copies of the data to learn from: "sentences", "documents"
         or "both".
+        If one of these three is missing, the task has its own default, see for_task.
     seed (int): For the choices that are made at random; if missing, that of the
         training.
     """
@@ -47,9 +51,10 @@ class LearnerSettings:
     l2: float = 0.0
     cutoff: int = 1
     prune: float = 1.0
-    predicted_history: float = 1.0
-    word_dropout: float = 0.05
-    copies: str = "both"
+    # Numbers and a string, once a task has filled them in.
+    predicted_history: Any = None
+    word_dropout: Any = None
+    copies: Any = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -59,7 +64,7 @@ class LearnerSettings:
             ("copies", ("sentences", "documents", "both")),
         ):
             value = getattr(self, name)
-            if value not in known:
+            if value not in known and not (name in OPTIONAL and value is None):
                 raise ValueError(
                     Errors.DS021.format(name=name, value=value, known=", ".join(known))
                 )
@@ -75,7 +80,7 @@ class LearnerSettings:
             ("seed", 0, 2**32 - 1),
         ):
             value = getattr(self, name)
-            if name == "seed" and value is None:
+            if name in OPTIONAL and value is None:
                 continue
             if not low <= value <= high or math.isinf(value):
                 raise ValueError(
@@ -88,7 +93,23 @@ class LearnerSettings:
 
     def for_small_data(self) -> "LearnerSettings":
         """The same, with nothing left out for being rare or by chance."""
-        return replace(self, cutoff=1, prune=0.0, word_dropout=0.0)
+        word_dropout = None if self.word_dropout is None else 0.0
+        return replace(self, cutoff=1, prune=0.0, word_dropout=word_dropout)
+
+    def for_task(self, name: str, **defaults: Any) -> "LearnerSettings":
+        """The same, with the defaults of a task. A setting for which it has none, it
+        makes no use of.
+
+        name (str): What the settings are for.
+        """
+        for setting in TASK_SETTINGS:
+            value = getattr(self, setting)
+            if value is not None and setting not in defaults:
+                raise ValueError(
+                    Errors.DS025.format(setting=setting, value=value, name=name)
+                )
+        missing = {key: defaults[key] for key in defaults if getattr(self, key) is None}
+        return replace(self, **missing)
 
     def seeded(self, seed: int | None) -> "LearnerSettings":
         """The same, with a seed where there is none."""
@@ -166,9 +187,9 @@ def make_learner_settings(
     l2: float = 0.0,
     cutoff: int = 1,
     prune: float = 1.0,
-    predicted_history: float = 1.0,
-    word_dropout: float = 0.05,
-    copies: str = "both",
+    predicted_history: float | None = None,
+    word_dropout: float | None = None,
+    copies: str | None = None,
     seed: int | None = None,
 ) -> LearnerSettings:
     """Settings of the learner for a config; see LearnerSettings."""

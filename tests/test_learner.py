@@ -290,8 +290,8 @@ def test_resumed_weights_are_those_of_the_file():
     data = model.to_bytes()
     other = new_model(LearnerSettings(margin=1.0), LEARNABLE)
     other.from_bytes(data)
-    other._resume()
-    other._scorer = None
+    other.make_trainable()
+    other._forget_compiled()
     keys, labels, weights = unpack_weights(other.scorer.index, other.scorer.slots)
     old = unpack_weights(model.scorer.index, model.scorer.slots)
     assert keys.tolist() == old[0].tolist()

@@ -97,7 +97,7 @@ def test_a_very_long_sentence_of_lifted_arcs(nlp):
     long = Doc(
         nlp.vocab, words=words * (n // 8), sent_starts=[True, *[False] * (n - 1)]
     )
-    assert parser._is_lifted[parser.predict([long]).labels].sum() > n / 10
+    assert parser._names.is_lifted[parser.predict([long]).labels].sum() > n / 10
     parser(long)
     assert not any("||" in dep for dep in {token.dep_ for token in long})
     assert (long.to_array(["HEAD"]).astype("int64") == 0).sum() == 1

@@ -502,7 +502,9 @@ def test_a_second_pass_sees_the_first(nlp):
             False,
             np.full(4, support, dtype="int16"),
         )
-        batch = engine._second._predict_once([doc], 4.0, 1, False, first)
+        batch = engine._predict_once(
+            engine._second.compiled, [doc], 4.0, 1, False, first
+        )
         assert batch.actions.tolist() == expected
 
 

@@ -55,7 +55,6 @@ def test_the_cache_does_not_matter(nlp, ner):
     expected = ner.predict([doc]).actions.tolist()
     for cache_size in (1, 100):
         ner.cfg["cache_size"] = cache_size
-        ner._check_settings()
         assert ner.predict([doc]).actions.tolist() == expected
 
 

@@ -106,9 +106,6 @@ def load(templates: Templates, data: bytes, direction: str, cache_size: int = 10
     model = EntityModel(templates, LearnerSettings(), direction=direction, seeds=1)
     model.max_lexemes = cache_size
     model.from_bytes(data)
-    model.set_types(
-        np.array([NLP.vocab.strings.add(label) for label in model.labels], "uint64")
-    )
     return model
 
 
@@ -185,7 +182,9 @@ def test_two_passes_equal_reference(templates, docs, direction, seed, margin, ke
     model, second = (
         load(templates, data, way) for data, way in zip(files, directions, strict=True)
     )
+    second.lock = model.lock
     model._second = second
+    model._compiled = None
     references = [ReferenceNER(data) for data in files]
     trust = second.scorer.scale
     batch = model.predict(docs, margin, n_threads=2, keep_entities=keep)

@@ -590,7 +590,7 @@ def test_tags_are_read(nlp):
         doc = parser(Doc(nlp.vocab, words=["d", "e", "f"], tags=tags))
         assert (heads_of(doc), deps_of(doc)) == (heads, " ".join(deps))
     meta = nlp.get_pipe_meta("dynsel_parser")
-    assert meta.requires == []
+    assert meta.requires == ["token.tag"]
 
 
 def test_memory_zones(nlp, parser):

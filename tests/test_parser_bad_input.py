@@ -265,7 +265,6 @@ def test_the_cache_does_not_matter(nlp, parser):
     expected = parser.predict([doc])
     for cache_size in (1, 100):
         parser.cfg["cache_size"] = cache_size
-        parser._check_settings()
         found = parser.predict([doc])
         assert found.heads.tolist() == expected.heads.tolist()
         assert found.labels.tolist() == expected.labels.tolist()

@@ -235,11 +235,11 @@ class DynselComponent(TrainablePipe):
         if self.cfg["confidence"]:
             self._check_confidence()
             return self.predict_with_leads(docs)
-        return self._predict(self._require_engine(), docs)
+        return self._predict(docs)
 
     def predict_with_leads(self, docs: list[Doc]) -> Any:
         """Predict, and say how sure the decisions are."""
-        return self._predict(self._require_engine(), docs, with_leads=True)
+        return self._predict(docs, with_leads=True)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of docs. Those of the last update are annotated as they
@@ -392,10 +392,9 @@ class DynselComponent(TrainablePipe):
             self._known_labels if made_by is None else made_by.labels
         )
 
-    def _predict(
-        self, engine: Any, docs: list[Doc], *, with_leads: bool = False
-    ) -> Any:
+    def _predict(self, docs: list[Doc], *, with_leads: bool = False) -> Any:
         """Predict with the compiled weights, as the settings say."""
+        engine = self._require_engine()
         self._configure(engine, self.cfg)
         return engine.predict(
             docs, self.margin, self.cfg["n_threads"], with_leads=with_leads

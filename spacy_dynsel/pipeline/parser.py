@@ -22,8 +22,8 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..bridge import (
+    find_untagged,
     have_same_tokens,
-    have_tags,
     read_lowers,
     read_parse,
     read_pos,
@@ -230,7 +230,7 @@ class DynselParser(DynselComponent):
         """
         docs = as_list(docs)
         batch = super().predict(docs)
-        if self.engine.reads_tags and not self._has_warned and not have_tags(docs):
+        if self.engine.reads_tags and not self._has_warned and find_untagged(docs):
             self._has_warned = True
             warnings.warn(Warnings.DW121.format(name=self.name), stacklevel=2)
         return batch
@@ -309,7 +309,7 @@ class DynselParser(DynselComponent):
         """
         docs = as_list(docs)
         engine = self._require_engine()
-        batch = self._predict(engine, docs)
+        batch = self._predict(docs)
         result: dict[str, Any] = {"tokens": sum(map(len, docs))}
         for prefix, part, counts in (
             ("", engine.actions, batch.action_counts),
@@ -422,9 +422,8 @@ class DynselParser(DynselComponent):
     def _exit_templates(self) -> Templates:
         return self.engine.actions.templates
 
-    def _predict(
-        self, engine: ParsingModel, docs: list[Doc], *, with_leads: bool = False
-    ) -> ParseBatch:
+    def _predict(self, docs: list[Doc], *, with_leads: bool = False) -> ParseBatch:
+        engine = self._require_engine()
         self._configure(engine, self.cfg)
         return engine.predict(
             docs,

@@ -6,7 +6,7 @@ from typing import Any
 
 from spacy.tokens import Doc
 
-from ..bridge import have_tags
+from ..bridge import find_untagged
 from ..errors import Warnings
 from .tagger import TAG_ATTRIBUTE, DynselTagger
 
@@ -33,8 +33,8 @@ class TagSource:
         reader (str): The name of the component that reads tags.
         """
         tagger: Any = self._tagger()
-        untagged = [doc for doc in docs if len(doc) and not have_tags([doc])]
-        if tagger is None or not untagged:
+        untagged = [] if tagger is None else find_untagged(docs)
+        if not untagged:
             return docs
         if not isinstance(tagger, DynselTagger):
             if not self._has_warned:
@@ -44,9 +44,9 @@ class TagSource:
             return docs
         if not tagger.engine.is_initialized:
             return docs
-        copies = {id(doc): doc.copy() for doc in untagged}
+        copies = {number: docs[number].copy() for number in untagged}
         tagger.tag_for_training(list(copies.values()))
-        return [copies.get(id(doc), doc) for doc in docs]
+        return [copies.get(number, doc) for number, doc in enumerate(docs)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (TagSource, ())

@@ -213,11 +213,8 @@ class DynselTagger(DynselComponent):
     def tag_for_training(self, docs: list[Doc]) -> None:
         """Tag docs for a component that learns from their tags: by a model that has not
         seen them, if there is one."""
-        engine = self._require_engine()
-        batch = engine.predict_in_training(docs)
-        self.set_annotations(
-            docs, self._predict(engine, docs) if batch is None else batch
-        )
+        batch = self._require_engine().predict_in_training(docs)
+        self.set_annotations(docs, self._predict(docs) if batch is None else batch)
 
     def update(
         self,

@@ -73,7 +73,8 @@ ALL_PLACES = [*OFFSETS, *NAMED_PLACES]
 # Where each column of a template may be read. How a word was labelled is known for the
 # words that were read and the next one.
 PLACES: dict[str, Sequence[str]] = {
-    **{column: ALL_PLACES for column in LEXICAL_COLUMNS},
+    # Ambiguity classes are those of tags.
+    **{column: ALL_PLACES for column in LEXICAL_COLUMNS if column != "class"},
     "action": OFFSETS[:REACH],
     "tag": OFFSETS,
     "seen": OFFSETS[: REACH + 2],
@@ -82,6 +83,8 @@ PLACES: dict[str, Sequence[str]] = {
     "cases": OFFSETS,
     "lists": OFFSETS,
 }
+# See LearnerSettings.
+DEFAULTS = {"predicted_history": 0.5, "copies": "both"}
 ROUND = 64
 # The atoms that need to know the other occurrences of a word.
 REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
@@ -280,7 +283,7 @@ class EntityModel(LinearModel):
         self._second: EntityModel | None = None
         super().__init__(
             add_list_templates(templates, lists),
-            settings,
+            settings.for_task("the recognition of entities", **DEFAULTS),
             places={**PLACES, **{column: OFFSETS for column in lists}},
             dynamic=[*COLUMNS, *lists],
             all_places=ALL_PLACES,

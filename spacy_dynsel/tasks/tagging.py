@@ -49,6 +49,8 @@ PLACES: dict[str, Sequence[str]] = {
     **{column: OFFSETS for column in LEXICAL_COLUMNS},
     "tag": OFFSETS[:REACH] + OFFSETS[REACH + 1 :],
 }
+# See LearnerSettings.
+DEFAULTS = {"predicted_history": 1.0, "word_dropout": 0.05, "copies": "both"}
 ROUND = 64
 # How many models of folds there are where they are needed, how long they learn, and how
 # many templates they leave out.
@@ -97,7 +99,11 @@ class TaggingModel(LinearModel):
                 )
             )
         super().__init__(
-            templates, settings, places=PLACES, dynamic=["tag"], all_places=OFFSETS
+            templates,
+            settings.for_task("tagging", **DEFAULTS),
+            places=PLACES,
+            dynamic=["tag"],
+            all_places=OFFSETS,
         )
         _check_look_ahead(templates)
         self.folds = folds

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..atomic import assign, new_lock
-from ..bridge import LEXICAL_COLUMNS, LexemeReader, have_tags, read_sent_starts
+from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_sent_starts, read_tags
 from ..confidence import Evidence, scale_leads
 from ..core.lexicon import Lexicon
 from ..core.recorder import Recorder
@@ -66,6 +66,8 @@ __all__ = [
 
 TASK = "parsing"
 MAX_LABELS = (1 << 15) - 2
+# See LearnerSettings.
+DEFAULTS = {"predicted_history": 0.9, "word_dropout": 0.05}
 # How often a word has to occur with a tag to have a part of speech of its own there.
 MIN_PAIRS = 5
 CLASS_MIN_COUNT = 10
@@ -206,6 +208,8 @@ class ParsingModel(Resumable):
                 )
         if folds and (branches is None or trees is None):
             raise ValueError(Errors.DS120.format(folds=folds))
+        settings = settings.for_task("transitions", **DEFAULTS)
+        label_settings = label_settings.for_task("the labels of arcs")
         self.settings = settings
         self.label_settings = label_settings
         self.seeds = seeds
@@ -406,7 +410,9 @@ class ParsingModel(Resumable):
         return Lexicon(len(self._lexical), [], TRAINING_LEXEMES)
 
     def _learn(self, batch: list[GoldParse], drop: float) -> float:
-        self.reads_tags = self.reads_tags or have_tags([gold.doc for gold in batch])
+        self.reads_tags = self.reads_tags or any(
+            read_tags(gold.doc).any() for gold in batch
+        )
         training = self._training_batch(batch, _gold_starts(batch))
         settings = self.actions._used_settings
         loss = 0.0

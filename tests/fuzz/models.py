@@ -129,7 +129,6 @@ def load_compact(component: Any, model: bytes) -> None:
     """Let a component read what compact gave: what from_disk does, without writing and
     reading a file, and without spaCy's part in it, which is slow."""
     component.engine.from_contents(*expand(model))
-    component._follow_engine()
 
 
 def make_genuine(data: bytes) -> bytes:
