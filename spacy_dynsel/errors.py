@@ -52,9 +52,8 @@ class Errors(metaclass=ErrorsWithCodes):
     DS011 = "There is no default template list '{name}'. Known lists: {known}."
     # Settings
     DS020 = (
-        "A margin must be a number of at least 0 (infinity means: use all templates) "
-        "or a list of such numbers, one for each of the {n_stages} stages but the "
-        "last; got {margin!r}."
+        "A margin must be {number}, or a list of {n_margins} of these, one for each "
+        "{stage}; got {margin!r}."
     )
     DS021 = "Unknown setting {name} = {value!r}. Use one of: {known}."
     DS022 = "The setting {name} = {value!r} is out of range: it must be {range}."
@@ -284,6 +283,18 @@ class Errors(metaclass=ErrorsWithCodes):
     DS139 = (
         "There is no corpus to work with. Give the files of training and test data by "
         "--tagging, --parsing or --entities."
+    )
+    # Tokenizers
+    DS220 = (
+        "A cached tokenizer can be made of spaCy's rule tokenizer only "
+        "(spacy.tokenizer.Tokenizer), and this one is {found!r}. Keep it as it is: the "
+        "components work with any tokenizer."
+    )
+    DS221 = (
+        "spacy_dynsel.CachedTokenizer.v1 would replace the tokenizer of '{lang}', "
+        "'{own}', which finds words that are not divided by spaces. Leave out the "
+        "setting of [nlp.tokenizer]; or set replace_segmenter = true if words are "
+        "divided by spaces in your texts."
     )
     # Corpora
     DS140 = (
