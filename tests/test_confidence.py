@@ -259,8 +259,8 @@ def test_docs_keep_it_wherever_they_go(fitted):
         "pickle": pickle.loads(pickle.dumps(docs)),
         "copy": [doc.copy() for doc in docs],
     }
-    for way, kept in ways.items():
-        kept = list(kept)
+    for way, some in ways.items():
+        kept = list(some)
         assert annotate(kept) == expected, way
         found = [doc._.dynsel_confidence for doc in kept]
         assert found == [doc._.dynsel_confidence for doc in docs], way

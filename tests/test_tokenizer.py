@@ -128,7 +128,7 @@ def test_languages(lang):
 
 @pytest.mark.parametrize("lang", SEGMENTED)
 def test_segmenters_are_not_replaced(lang):
-    with pytest.raises(ValueError, match="DS221.*Leave out"):
+    with pytest.raises(ValueError, match=r"DS221.*Leave out"):
         spacy.blank(lang, config=CONFIG)
 
 
@@ -146,7 +146,7 @@ def test_only_rule_tokenizers_are_taken_over():
     nlp = spacy.blank("zh")
     assert [token.text for token in nlp("作为语言")] == list("作为语言")
     for tokenizer in (nlp.tokenizer, None, str.split):
-        with pytest.raises(TypeError, match="DS220.*Keep it"):
+        with pytest.raises(TypeError, match=r"DS220.*Keep it"):
             CachedTokenizer.from_tokenizer(tokenizer)
 
 
