@@ -155,7 +155,8 @@ class Errors(metaclass=ErrorsWithCodes):
         "of entity labels, or what 'spacy init labels' writes."
     )
     DS105 = (
-        "There is no component '{name}' in the pipeline whose o_bias could be tuned."
+        "There is no entity recognizer '{name}' of factory 'dynsel_ner' in the pipeline, "
+        "whose o_bias could be tuned. Correct the name or remove tune_o_bias."
     )
     DS106 = (
         "The model file and the config differ in two_passes: one has a second pass, the "
@@ -296,6 +297,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "setting of [nlp.tokenizer]; or set replace_segmenter = true if words are "
         "divided by spaces in your texts."
     )
+    DS222 = (
+        "There is no .spacy file in the folder '{path}'. Give a DocBin, or a folder that "
+        "has some; 'python -m spacy dynsel convert' writes them."
+    )
     # Corpora
     DS140 = (
         "'{path}', line {line}: not UTF-8. Convert the file first, for instance with "
@@ -354,7 +359,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "code of another by --lang, or by --nlp.lang where there is a config; 'xx' is "
         "for any."
     )
-    DS154 = "'{path}' is not a DocBin, or damaged. Write it anew, or give --format."
+    DS154 = (
+        "'{path}' is not a DocBin, or damaged. Write it anew, for instance by 'python -m "
+        "spacy dynsel convert'; if it is a file to be converted, give --format."
+    )
     DS155 = "Give either --documents or --paragraphs."
     DS156 = "'{path}' is a DocBin, which does not tell paragraphs."
     DS157 = (

@@ -4,22 +4,48 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem;
-  margin: 2rem auto; padding: 0 1rem; }
+from .figure import COLOURS
+
+# Names of colours, for light and for dark, and what all pages look like.
+BASE_STYLE = """\
+:root { color-scheme: light dark; --ground: #fff; --text: #222; --soft: #555;
+  --faint: #767676; --rule: #e3e3e3; --axis: #888; --holds: #2c7a3f; --fails: #b3402a;
+  --line0: #1b6ca8; --line1: #c8553d; --line2: #3c8d53; --line3: #7d5ba6; }
+@media (prefers-color-scheme: dark) {
+  :root { --ground: #16191d; --text: #e6e6e6; --soft: #b4b8bd; --faint: #949ba3;
+    --rule: #353a41; --axis: #7d858e; --holds: #6fc583; --fails: #f08c75;
+    --line0: #6cb4ee; --line1: #f08c75; --line2: #6fc583; --line3: #bb9ce6; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--text);
+  background: var(--ground); max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+.wide { overflow-x: auto; }
+"""
+STYLE = (
+    BASE_STYLE
+    + """\
 h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
-th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #e3e3e3;
-  font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child { text-align: left; }
-thead th { border-bottom: 2px solid #888; }
-thead th.group { border: 0; text-align: left; } .start { padding-left: 2.5rem; }
-.paper { color: #777; } .holds { color: #2c7a3f; } .fails { color: #b3402a; }
+th, td { padding: .25rem .8rem; text-align: right; vertical-align: top;
+  border-bottom: 1px solid var(--rule); font-variant-numeric: tabular-nums; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+thead th { border-bottom: 2px solid var(--axis); }
+thead th.group { border: 0; text-align: left; }
+th.start, td.start { padding-left: 2.5rem; }
+.paper { color: var(--faint); } .holds { color: var(--holds); }
+.fails { color: var(--fails); } .verdict { white-space: nowrap; }
 figure { display: inline-block; width: 28rem; max-width: 100%; margin: 0; }
-figcaption { font-size: .9rem; color: #555; } .text { text-align: left !important; }
+figcaption { font-size: .9rem; color: var(--soft); } .text { text-align: left !important; }
+td.text { min-width: 8rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
-dt { color: #555; } dd { margin: 0; overflow-wrap: anywhere; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
+figure text { fill: var(--text); } figure .ground { fill: var(--ground); }
+figure .grid { stroke: var(--rule); } figure .axis { stroke: var(--axis); }
 """
+    + "".join(
+        f"figure path.line{i}, figure line.line{i} {{ stroke: var(--line{i}); }}\n"
+        f"figure circle.line{i} {{ fill: var(--line{i}); }}\n"
+        for i in range(len(COLOURS))
+    )
+)
 
 
 def table(
@@ -50,8 +76,8 @@ def table(
             cells += other + ["<td></td>"] * (len(names) - len(other))
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return (
-        f"<table><thead>{groups}<tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
+        f'<div class="wide"><table><thead>{groups}<tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
@@ -63,15 +89,15 @@ def claims(rows: Sequence[dict[str, Any]]) -> str:
     """What the paper found, whether it is so here, and the numbers."""
     cells = "".join(
         f'<tr><td class="text">{escape(row["claim"])}</td>'
-        f'<td class="{"holds" if row["holds"] else "fails"}">'
+        f'<td class="verdict {"holds" if row["holds"] else "fails"}">'
         f"{'holds' if row['holds'] else 'does not hold'}</td>"
         f'<td class="text">{escape(row["numbers"])}</td></tr>'
         for row in rows
     )
     return (
-        "<table><thead><tr><th>Claim</th><th>Here</th>"
+        '<div class="wide"><table><thead><tr><th>Claim</th><th>Here</th>'
         '<th class="text">Numbers</th></tr></thead>'
-        f"<tbody>{cells}</tbody></table>"
+        f"<tbody>{cells}</tbody></table></div>"
     )
 
 
@@ -92,13 +118,14 @@ def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
+        f"<title>{escape(title)}</title><style>\n{STYLE}</style></head>"
         f"<body><h1>{escape(title)}</h1>{body}</body></html>\n"
     )
 
 
 def _cell(value: Any, kind: str = "") -> str:
-    classes = " ".join([kind, "text" if isinstance(value, str) else ""]).strip()
+    is_text = isinstance(value, str) and not value[:1].isdigit()
+    classes = " ".join([kind, "text" if is_text else ""]).strip()
     mark = f' class="{classes}"' if classes else ""
     if value is None:
         text = "&ndash;"
