@@ -120,4 +120,4 @@ def test_from_a_corpus_to_a_tagger(tmp_path):
     assert (tmp_path / "page.html").exists()
     nlp = spacy.load(tmp_path / "out" / "model-best")
     assert [token.tag_ for token in nlp("She hits the ball.")][-2:] == ["NN", "."]
-    assert "promise" in nlp.meta["dynsel"]["dynsel_tagger"]
+    assert "promise" in nlp.meta["dynsel"]["tagger"]

@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +16,9 @@ import spacy
 import spacy.lang
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.cli._util import parse_config_overrides
 from spacy.tokenizer import Tokenizer
 from spacy.training import Example
-from spacy.util import get_lang_class, load_config, load_model_from_config
+from spacy.util import get_lang_class
 from spacy.vocab import Vocab
 
 from spacy_dynsel.cached_tokenizer import CachedTokenizer
@@ -350,13 +348,6 @@ def test_existing_pipeline_takes_it(tmp_path):
     assert_same(nlp.tokenizer, own.tokenizer, ["gimme z.B. was (gimme)"])
     nlp.tokenizer = CachedTokenizer.from_tokenizer(nlp.tokenizer)
     assert [token.text for token in nlp("gimme")] == ["gim", "me"]
-
-
-def test_config_of_a_training():
-    path = Path(__file__).parent.parent / "configs" / "tagger.cfg"
-    option = ["--nlp.tokenizer", f'{{"@tokenizers": "{NAME}"}}']
-    config = load_config(path, parse_config_overrides(option))
-    assert type(load_model_from_config(config).tokenizer) is CachedTokenizer
 
 
 def test_in_a_pipeline(nlp):

@@ -81,8 +81,9 @@ def read_train(config: Config, nlp: Language) -> list[Example]:
     return list(registry.resolve({"reader": block})["reader"](nlp))
 
 
-def find_files(path: Path) -> list[Path]:
+def find_files(path: Path | str) -> list[Path]:
     """The DocBins that are meant: a file, or all .spacy files of a folder."""
+    path = Path(path)
     if not path.is_dir():
         return [path]
     files = sorted(
@@ -95,7 +96,7 @@ def find_files(path: Path) -> list[Path]:
     return files
 
 
-def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
+def read_docs(path: Path | str, vocab: Vocab) -> list[Doc]:
     """The docs of a DocBin, or of a folder of them."""
     docs: list[Doc] = []
     for file in find_files(path):
@@ -107,7 +108,7 @@ def read_docs(path: Path, vocab: Vocab) -> list[Doc]:
     return docs
 
 
-def read_examples(path: Path, nlp: Language) -> list[Example]:
+def read_examples(path: Path | str, nlp: Language) -> list[Example]:
     """The same as examples."""
     return [Example(bare(gold), gold) for gold in read_docs(path, nlp.vocab)]
 
