@@ -379,6 +379,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "The pipeline has no component of spacy-dynsel that could be looked at. It "
         "has: {known}."
     )
+    DS223 = (
+        "The explanations are those of another doc: {n_found} for {n_tokens} tokens. Give "
+        "what explain() says about this one."
+    )
     # Confidence, and training that goes on
     DS190 = (
         "The component '{name}' is asked for confidence, but was never calibrated. Run "
