@@ -65,7 +65,7 @@ OURS = "dynsel"
 CNN = "spaCy tok2vec+component"
 CRF = "CRFsuite"
 PERCEPTRON = "NLTK perceptron"
-TAGGER, PARSER, NER = COMPONENTS = ("dynsel_tagger", "dynsel_parser", "dynsel_ner")
+TAGGER, PARSER, NER = COMPONENTS = ("tagger", "parser", "ner")
 INFINITY = float("inf")
 Table = dict[str, dict[str, Any]]
 

@@ -40,18 +40,18 @@ def main() -> None:
     tags = write_docbins("ud_en_ewt", "xpos", CACHE)
     documents = write_docbins("ud_en_ewt", "xpos", CACHE, whole_documents=True)
     entities = write_docbins("ner_en_btc", "entities", CACHE)
-    direction = {"components.dynsel_ner.model.direction": "rtl"}
+    direction = {"components.ner.model.direction": "rtl"}
     tagger = (
         args.tagger or train("dynsel_tagger", CONFIGS / "tagger.cfg", documents, {})[0]
     )
     ner = args.ner or train("dynsel_ner", CONFIGS / "ner.cfg", entities, direction)[0]
     results = {
-        "tags": measure(tagger, "dynsel_tagger", tags),
-        "entities": measure(ner, "dynsel_ner", entities),
+        "tags": measure(tagger, "tagger", tags),
+        "entities": measure(ner, "ner", entities),
     }
     if args.parser:
         trees = write_docbins("ud_en_ewt", "xpos", CACHE, trees=True)
-        results["arcs"] = measure(args.parser, "dynsel_parser", trees)
+        results["arcs"] = measure(args.parser, "parser", trees)
     output = HERE / "results" / "confidence.json"
     output.parent.mkdir(exist_ok=True)
     output.write_text(json.dumps(results, indent=2) + "\n")

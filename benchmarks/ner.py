@@ -44,7 +44,7 @@ try:
 except ImportError:
     CrfTagger = None  # type: ignore[assignment, misc]
 
-NER = "dynsel_ner"
+NER = "ner"
 OURS = "dynsel"
 CNN = "spaCy tok2vec+ner"
 SPACY_STEPS = 3000
@@ -279,7 +279,7 @@ def train_variants(
 ) -> tuple[dict[str, list[Language]], dict[str, Any], dict[str, Any]]:
     """Train all that is asked for with several seeds. RETURNS (tuple): Pipelines, what
     the training of the first took, and its size, by variant."""
-    model = "components.dynsel_ner.model"
+    model = "components.ner.model"
     base = {"nlp.lang": args.lang, f"{model}.direction": args.direction}
     variants: dict[str, tuple[Path, dict[str, Any]]] = {OURS: (args.config, base)}
     if args.two_passes:
@@ -298,7 +298,8 @@ def train_variants(
     for variant, (config, settings) in variants.items():
         ours[variant] = []
         for seed in range(args.seeds):
-            path, usage = train(NER, config, paths, {**settings, "system.seed": seed})
+            settings["system.seed"] = seed
+            path, usage = train("dynsel_ner", config, paths, settings)
             ours[variant].append(spacy.load(path))
             training.setdefault(variant, usage)
             models.setdefault(variant, {"directory_mb": directory_mb(path / NER)})

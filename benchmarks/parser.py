@@ -36,6 +36,7 @@ from wasabi import msg
 
 from corpora import make_docs, read_split, write_docbins
 from ner import summary
+from spacy_dynsel.pipeline.parser import DynselParser
 from tagger import (
     bare,
     best_times,
@@ -47,7 +48,7 @@ from tagger import (
 )
 from training import CACHE, CONFIGS, HERE, spacy_config, train
 
-PARSER = "dynsel_parser"
+PARSER = "parser"
 OURS = "dynsel"
 CNN = "spaCy tok2vec+parser"
 CNN_PIPELINE = "spaCy tok2vec+tagger+parser+ner"
@@ -118,7 +119,7 @@ class Bed:
 
     def __init__(self, nlp: Language, gold: list[Doc], *, with_starts: bool) -> None:
         self.gold = gold
-        self.is_ours = PARSER in nlp.pipe_names
+        self.is_ours = isinstance(nlp.get_pipe(PARSER), DynselParser)
         before, names = ["tok2vec", "tagger"], ["tok2vec", "parser"]
         if self.is_ours:
             before, names = nlp.pipe_names[: nlp.pipe_names.index(PARSER)], [PARSER]
@@ -279,7 +280,7 @@ def train_all(
         if args.untagged:
             settings["nlp.pipeline"] = json.dumps([PARSER])
             settings["training.annotating_components"] = "[]"
-        path, usage = train(PARSER, ours_config, docbins, settings)
+        path, usage = train("dynsel_parser", ours_config, docbins, settings)
         ours.append(spacy.load(path))
         paths.setdefault(OURS, path)
         training.setdefault(OURS, usage)

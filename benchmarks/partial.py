@@ -17,7 +17,7 @@ from spacy.vocab import Vocab
 from wasabi import msg
 
 from corpora import make_docs, read_split, write_docbins
-from tagger import TAGGER, accuracy, pipe_predictor
+from tagger import accuracy, pipe_predictor
 from training import CACHE, CONFIGS, train
 
 
@@ -53,7 +53,7 @@ def main() -> None:
             **paths,
             "train": drop_tags(paths, args.share, by_sentence=by_sentence),
         }
-        path, usage = train(TAGGER, CONFIGS / "tagger.cfg", partial, {})
+        path, usage = train("dynsel_tagger", CONFIGS / "tagger.cfg", partial, {})
         nlp = spacy.load(path)
         gold: list[Doc] = make_docs(nlp.vocab, read_split("ud_en_ewt", "test", "xpos"))
         score = accuracy(pipe_predictor(nlp), gold)

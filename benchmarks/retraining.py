@@ -51,7 +51,7 @@ def main() -> None:
         paths = write_docbins("ud_en_ewt", "xpos", CACHE, whole_documents=True)
         keep = f"components.{TAGGER}.keep_training_state"
         settings = {keep: "true"} if args.with_state else {}
-        path, _ = train(TAGGER, CONFIGS / "tagger.cfg", paths, settings)
+        path, _ = train("dynsel_tagger", CONFIGS / "tagger.cfg", paths, settings)
     nlp = spacy.load(path)
     splits = {
         split: make_docs(nlp.vocab, read_split("ud_en_ewt", split, "xpos"))

@@ -34,7 +34,7 @@ try:
 except ImportError:
     CrfTagger = None  # type: ignore[assignment, misc]
 
-TAGGER = "dynsel_tagger"
+TAGGER = "tagger"
 CNN = "spaCy tok2vec+tagger"
 SPACY_STEPS = 3000
 INFINITY = float("inf")
@@ -366,7 +366,9 @@ def main() -> None:
     sentences = write_docbins(args.corpus, args.column, CACHE)
     documents = write_docbins(args.corpus, args.column, CACHE, whole_documents=True)
     # Ours takes sentences out of documents by itself; the peers do better on sentences.
-    path, usage = train(TAGGER, args.config, documents, {"nlp.lang": args.lang})
+    path, usage = train(
+        "dynsel_tagger", args.config, documents, {"nlp.lang": args.lang}
+    )
     ours = spacy.load(path)
     training: dict[str, dict[str, float]] = {"dynsel": usage}
     cnn = None

@@ -88,8 +88,11 @@ cdef class CachedTokenizer(Tokenizer):
         )
 
     @classmethod
-    def from_tokenizer(cls, Tokenizer tokenizer not None, max_cache_size=DEFAULT_CACHE_SIZE):
+    def from_tokenizer(cls, tokenizer, max_cache_size=DEFAULT_CACHE_SIZE):
         """A tokenizer with the vocabulary and the rules of another one."""
+        # Languages without spaces between words have tokenizers of another kind.
+        if not isinstance(tokenizer, Tokenizer):
+            raise TypeError(Errors.DS220.format(found=tokenizer))
         return cls(
             tokenizer.vocab,
             tokenizer.rules,

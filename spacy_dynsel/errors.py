@@ -52,9 +52,8 @@ class Errors(metaclass=ErrorsWithCodes):
     DS011 = "There is no default template list '{name}'. Known lists: {known}."
     # Settings
     DS020 = (
-        "A margin must be a number of at least 0 (infinity means: use all templates) "
-        "or a list of such numbers, one for each of the {n_stages} stages but the "
-        "last; got {margin!r}."
+        "A margin must be {number}, or a list of {n_margins} of these, one for each "
+        "{stage}; got {margin!r}."
     )
     DS021 = "Unknown setting {name} = {value!r}. Use one of: {known}."
     DS022 = "The setting {name} = {value!r} is out of range: it must be {range}."
@@ -176,7 +175,8 @@ class Errors(metaclass=ErrorsWithCodes):
         "of entity labels, or what 'spacy init labels' writes."
     )
     DS105 = (
-        "There is no component '{name}' in the pipeline whose o_bias could be tuned."
+        "There is no entity recognizer '{name}' of factory 'dynsel_ner' in the pipeline, "
+        "whose o_bias could be tuned. Correct the name or remove tune_o_bias."
     )
     DS106 = (
         "The model file and the config differ in two_passes: one has a second pass, the "
@@ -305,6 +305,22 @@ class Errors(metaclass=ErrorsWithCodes):
         "There is no corpus to work with. Give the files of training and test data by "
         "--tagging, --parsing or --entities."
     )
+    # Tokenizers
+    DS220 = (
+        "A cached tokenizer can be made of spaCy's rule tokenizer only "
+        "(spacy.tokenizer.Tokenizer), and this one is {found!r}. Keep it as it is: the "
+        "components work with any tokenizer."
+    )
+    DS221 = (
+        "spacy_dynsel.CachedTokenizer.v1 would replace the tokenizer of '{lang}', "
+        "'{own}', which finds words that are not divided by spaces. Leave out the "
+        "setting of [nlp.tokenizer]; or set replace_segmenter = true if words are "
+        "divided by spaces in your texts."
+    )
+    DS222 = (
+        "There is no .spacy file in the folder '{path}'. Give a DocBin, or a folder that "
+        "has some; 'python -m spacy dynsel convert' writes them."
+    )
     # Corpora
     DS140 = (
         "'{path}', line {line}: not UTF-8. Convert the file first, for instance with "
@@ -363,7 +379,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "code of another by --lang, or by --nlp.lang where there is a config; 'xx' is "
         "for any."
     )
-    DS154 = "'{path}' is not a DocBin, or damaged. Write it anew, or give --format."
+    DS154 = (
+        "'{path}' is not a DocBin, or damaged. Write it anew, for instance by 'python -m "
+        "spacy dynsel convert'; if it is a file to be converted, give --format."
+    )
     DS155 = "Give either --documents or --paragraphs."
     DS156 = "'{path}' is a DocBin, which does not tell paragraphs."
     DS157 = (
@@ -379,6 +398,10 @@ class Errors(metaclass=ErrorsWithCodes):
     DS161 = (
         "The pipeline has no component of spacy-dynsel that could be looked at. It "
         "has: {known}."
+    )
+    DS223 = (
+        "The explanations are those of another doc: {n_found} for {n_tokens} tokens. Give "
+        "what explain() says about this one."
     )
     # Confidence, and training that goes on
     DS190 = (

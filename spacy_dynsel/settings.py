@@ -122,7 +122,7 @@ class LearnerSettings:
 
     def stage_margins(self, n_stages: int) -> list[float]:
         """The margin at each checkpoint, the last one included."""
-        return check_margins(self.margin, n_stages, finite=True)
+        return check_margins(self.margin, n_stages, in_training=True)
 
 
 def check_number(
@@ -158,9 +158,15 @@ def check_choice(name: str, value: Any, known: Sequence[Any]) -> None:
 
 
 def check_margins(
-    margin: float | Sequence[float], n_margins: int, *, finite: bool = False
+    margin: float | Sequence[float], n_margins: int, *, in_training: bool = False
 ) -> list[float]:
-    """One margin for each of a number of stages, or a clear error."""
+    """One margin for each place that needs one, or a clear error.
+
+    n_margins (int): How many there are: one for each stage but the last, at which
+        nothing is left to exit from.
+    in_training (bool): Whether these are margins to learn, of which the last stage
+        has one as well, and none is infinite.
+    """
     values = [margin] * n_margins if isinstance(margin, int | float) else margin
     if (
         not isinstance(values, list | tuple)
@@ -169,11 +175,19 @@ def check_margins(
             not isinstance(value, int | float)
             or isinstance(value, bool)
             or not value >= 0
-            or (finite and math.isinf(value))
+            or (in_training and math.isinf(value))
             for value in values
         )
     ):
-        raise ValueError(Errors.DS020.format(margin=margin, n_stages=n_margins))
+        number, stage = "a finite number of at least 0", "stage"
+        if not in_training:
+            number = "a number of at least 0 (infinity means: use all templates)"
+            stage = "stage but the last"
+        raise ValueError(
+            Errors.DS020.format(
+                number=number, n_margins=n_margins, stage=stage, margin=margin
+            )
+        )
     return [float(value) for value in values]
 
 

@@ -11,18 +11,28 @@ from spacy.util import (
 )
 
 from .cached_tokenizer import DEFAULT_CACHE_SIZE, CachedTokenizer
+from .errors import Errors
+
+# What a language has whose words are found by rules.
+RULE_TOKENIZER = "spacy.Tokenizer.v1"
 
 
 def make_cached_tokenizer(
     max_cache_size: int = DEFAULT_CACHE_SIZE,
+    replace_segmenter: bool = False,
 ) -> Callable[[Language], CachedTokenizer]:
     """spaCy's tokenizer with the rules of the language, and with a cache for all that
     it does.
 
     max_cache_size (int): How many chunks of text to keep at most.
+    replace_segmenter (bool): Whether to go by rules and spaces also where the language
+        has a tokenizer of another kind, as Chinese and Japanese have.
     """
 
     def make_tokenizer(nlp: Language) -> CachedTokenizer:
+        own = type(nlp).default_config["nlp"]["tokenizer"]["@tokenizers"]
+        if own != RULE_TOKENIZER and not replace_segmenter:
+            raise ValueError(Errors.DS221.format(lang=nlp.lang, own=own))
         defaults: Any = nlp.Defaults
         prefixes, suffixes, infixes = (
             defaults.prefixes,

@@ -45,30 +45,33 @@ def tune_o_bias(component: DynselNER, examples: Iterable[Example]) -> float:
 
 
 def make_o_bias_tuner(
-    path: str | Path | None, component: str = "dynsel_ner"
+    path: str | Path | None, component: str | None = None
 ) -> Callable[[Language], Language]:
     """A callback for training.before_to_disk that tunes o_bias.
 
     path (Path): Development data, a .spacy file or a folder of them, of which the words
         are taken as they are, as in training. Without it nothing is tuned.
-    component (str): The name of the component.
+    component (str): The name of the component; if not given, the first entity
+        recognizer of this package.
     """
 
     def tune(nlp: Language) -> Language:
         if path is not None:
-            if component not in nlp.pipe_names:
-                raise ValueError(Errors.DS105.format(name=component))
+            ours = [one for one, p in nlp.pipeline if isinstance(p, DynselNER)]
+            chosen = ours[0] if component is None and ours else component
+            if chosen not in ours:
+                raise ValueError(Errors.DS105.format(name=component or ""))
             examples = list(GoldWordsCorpus(path)(nlp))
             docs = [example.predicted for example in examples]
             for name, pipe in nlp.pipeline:
-                if name == component:
+                if name == chosen:
                     break
                 docs = [pipe(doc) for doc in docs]
             examples = [
                 Example(doc, example.reference)
                 for doc, example in zip(docs, examples, strict=True)
             ]
-            tune_o_bias(nlp.get_pipe(component), examples)
+            tune_o_bias(nlp.get_pipe(chosen), examples)
         return nlp
 
     return tune

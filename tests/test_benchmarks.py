@@ -35,7 +35,8 @@ def gold():
 def field(compare, gold):
     nlp = spacy.blank("en")
     for name in compare.COMPONENTS:
-        nlp.add_pipe(name, config=PARSER if name == compare.PARSER else {})
+        config = PARSER if name == compare.PARSER else {}
+        nlp.add_pipe(f"dynsel_{name}", name, config=config)
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in gold]
     nlp.initialize(lambda: examples)
     for _ in range(5):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import spacy
 import srsly
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 
 from embedded import learn, make_examples, read_docs, strip
 from spacy_dynsel.cli.reliability import reliability
@@ -235,6 +235,47 @@ def test_same_for_pipe_call_threads_zones_and_bytes(fitted, folder):
     docs = DocBin(store_user_data=True, docs=[fitted(text) for text in texts[:5]])
     kept = DocBin().from_bytes(docs.to_bytes()).get_docs(fitted.vocab)
     assert [x[0] for x in annotate(kept)] == [x[0] for x in expected[:5]]
+
+
+def test_docs_keep_it_wherever_they_go(fitted):
+    texts = [doc.text for doc in read_docs(fitted.vocab, "test", 40)]
+    docs = list(fitted.pipe(texts))
+    expected = annotate(docs)
+    assert any(entities for _, entities in expected)
+    names = [f"dynsel_{part}confidence" for part in ("", "tag_", "arc_")]
+    jsons = [doc.to_json(underscore=names) for doc in docs]
+    for data, (tokens, entities) in zip(jsons, expected, strict=True):
+        values = [one["value"] for one in data["underscore_token"]["dynsel_confidence"]]
+        assert values == [value for value in tokens if value is not None]
+        spans = data.get("underscore_span", {}).get("dynsel_confidence", [])
+        assert [one["value"] for one in spans] == entities
+        assert data["_"]["dynsel_confidence"] == min(values + entities)
+    vocab = fitted.vocab
+    docbin = DocBin(store_user_data=True, docs=docs).to_bytes()
+    ways = {
+        "json": [Doc(vocab).from_json(json.loads(json.dumps(data))) for data in jsons],
+        "bytes": [Doc(vocab).from_bytes(doc.to_bytes()) for doc in docs],
+        "docbin": DocBin().from_bytes(docbin).get_docs(vocab),
+        "pickle": pickle.loads(pickle.dumps(docs)),
+        "copy": [doc.copy() for doc in docs],
+    }
+    for way, some in ways.items():
+        kept = list(some)
+        assert annotate(kept) == expected, way
+        found = [doc._.dynsel_confidence for doc in kept]
+        assert found == [doc._.dynsel_confidence for doc in docs], way
+
+
+def test_json_of_docs_without_values(fitted):
+    doc = fitted.make_doc("She saw it .")
+    doc.user_data["a key of another kind"] = 1
+    assert doc.to_json(underscore=["dynsel_confidence"])["_"] == {
+        "dynsel_confidence": None
+    }
+    # Off: nothing is stored.
+    for name in NAMES:
+        fitted.get_pipe(name).confidence = False
+    assert fitted("She saw it in London .").user_data == {}
 
 
 ANNOTATE_PICKLED = """

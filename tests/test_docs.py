@@ -14,7 +14,9 @@ import spacy
 import srsly
 from typer.main import get_command
 
+from spacy_dynsel.bridge import LEXICAL_COLUMNS
 from spacy_dynsel.cli import dynsel_cli
+from spacy_dynsel.tasks import bilou, parse_places, tagging
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -30,6 +32,39 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     names = {}
     for number, block in enumerate(blocks, start=1):
         exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+
+
+def read_places():
+    """The table of places: for each list of templates the places of its columns."""
+    found = {}
+    columns = []
+    page = (ROOT / "docs" / "templates.md").read_text("utf8")
+    rows = re.findall(r"^\| ((?:tagger|rec|parser).*?) \| (.*) \| (.*) \|$", page, re.M)
+    for lists, names, places in rows:
+        task, _, parts = lists.partition(": ")
+        names_here = re.findall(r"`(\S+?)`", names)
+        if names != "the same":
+            columns = list(LEXICAL_COLUMNS) if "of words" in names else []
+            columns += names_here
+        where = [place.lstrip("+") for place in re.findall(r"`(\S+?)`", places)]
+        keys = re.findall(r"`(\w+)`", parts) or [parts and "all lists"]
+        for key in parse_places.PLACES if keys == ["all lists"] else keys:
+            for column in columns:
+                found.setdefault((task, key), {})[column] = where or ["0"]
+    return found
+
+
+def test_places_are_those_of_the_tasks():
+    expected = {
+        ("tagger", ""): tagging.PLACES,
+        ("recognizer", ""): bilou.PLACES,
+        **{("parser", part): has for part, has in parse_places.PLACES.items()},
+    }
+    expected = {
+        key: {column: list(places) for column, places in columns.items()}
+        for key, columns in expected.items()
+    }
+    assert read_places() == expected
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -85,4 +120,4 @@ def test_from_a_corpus_to_a_tagger(tmp_path):
     assert (tmp_path / "page.html").exists()
     nlp = spacy.load(tmp_path / "out" / "model-best")
     assert [token.tag_ for token in nlp("She hits the ball.")][-2:] == ["NN", "."]
-    assert "promise" in nlp.meta["dynsel"]["dynsel_tagger"]
+    assert "promise" in nlp.meta["dynsel"]["tagger"]

@@ -180,6 +180,32 @@ def test_page_escapes():
     assert "&lt;b&gt;" in html
 
 
+def test_tables_scroll_in_a_box_of_their_own():
+    html = table(("A", "B"), [["word", "1.5"], ["other", "2.5"]])
+    assert html.startswith('<div class="wide" tabindex="0"><table>')
+    # The head of a column stands where its cells do.
+    assert '<th class="text">A</th><th>B</th>' in html
+    assert '<td class="text">word</td><td>1.5</td>' in html
+    for one in (page("x", []), claims([])):
+        assert "wide" in one
+    assert "prefers-color-scheme: dark" in page("x", [])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last"),
+    [(0.0, 1.0, "0", "1"), (0.0, 100.0, "0", "100"), (88.0, 96.0, "88", "96")],
+)
+def test_axes_end_where_the_points_do(low, high, first, last):
+    points = [(one, one) for one in (low, (low + high) / 2, high)]
+    svg = draw([Line("one", points, 0)], "x", "y")
+    ticks = re.findall(r">([0-9.]+)</text>", svg)
+    assert ticks.count(first) == ticks.count(last) == 2
+    assert max(map(float, ticks)) == high
+    svg = draw([Line("one", [(30.0, 31.0)], 0)], "x", "y", bounds=(0, 100), unit="%")
+    ticks = re.findall(r">([0-9.]+)%</text>", svg)
+    assert {"0", "100"} <= set(ticks) and max(map(float, ticks)) == 100
+
+
 def test_figure_of_one_point():
     svg = draw(
         [Line("one", [(1.0, 90.0)], 0), Line("two", [(1.0, 90.0)], 1, True)], "x", "y"
@@ -204,3 +230,6 @@ def test_command(corpora, tmp_path):
     [line] = [line for line in done.stdout.splitlines() if "Baseline" in line]
     assert line.count("Baseline") == 2
     assert "97.22" in line.partition("|")[2]
+    # What does not hold is a result, and not a warning.
+    assert "hold here" in done.stdout or "holds here" in done.stdout
+    assert "\N{WARNING SIGN}" not in done.stdout

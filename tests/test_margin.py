@@ -76,6 +76,17 @@ def test_bad_margins(tagger, margin):
     assert tagger.margin == before
 
 
+def test_number_of_margins_is_told(tagger):
+    assert tagger.engine.n_stages == 3
+    with pytest.raises(ValueError, match=r"list of 2 .*each stage but the last; got"):
+        tagger.margin = [1.0]
+    learner = {"margin": [1.0, 2.0]}
+    with pytest.raises(ValueError, match=r"finite.*list of 3 .*each stage; got"):
+        spacy.blank("en").add_pipe(
+            "dynsel_tagger", config={"model": {"learner": learner}}
+        )
+
+
 def test_bad_margin_in_a_config():
     for margin in (-1.0, [1.0, 1.0, 1.0]):
         with pytest.raises(ValueError, match="DS020"):

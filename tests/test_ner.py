@@ -440,7 +440,7 @@ def test_score(nlp, ner):
     assert scores["ents_f"] == 1.0
     assert set(scores["ents_per_type"]) == {"LOC", "PERSON"}
     first, last = ner.engine.templates.checkpoints
-    assert first <= scores["dynsel_templates"] <= last
+    assert first <= ner.describe()["mean_templates"] <= last
     unknown = [Example(nlp.make_doc("a b"), nlp.make_doc("a b"))]
     assert nlp.evaluate(unknown)["ents_f"] is None
 
@@ -773,7 +773,7 @@ def test_frozen_sourced_and_annotating(nlp, tmp_path):
         CONFIGS / "ner.cfg",
         overrides={"paths.train": path, "paths.dev": path, "training.max_epochs": 1},
     )
-    config["nlp"]["pipeline"] = ["first", "dynsel_ner"]
+    config["nlp"]["pipeline"] = ["first", "ner"]
     config["components"]["first"] = {
         "source": str(tmp_path / "first"),
         "component": "dynsel_ner",
@@ -804,7 +804,7 @@ def test_shipped_configs_train(nlp, name, tmp_path):
         # The clusters of English would take most of the time.
         overrides |= {"paths.gazetteers": str(tmp_path), "nlp.lang": "xx"}
     train(CONFIGS / f"{name}.cfg", tmp_path / "out", overrides=overrides)
-    ner = spacy.load(tmp_path / "out" / "model-best").get_pipe("dynsel_ner")
+    ner = spacy.load(tmp_path / "out" / "model-best").get_pipe("ner")
     assert ner.labels == ("LOC", "PERSON")
     used = {
         atom.column for spec in ner.engine.templates.templates for atom in spec.atoms

@@ -46,7 +46,7 @@ def corpus(tmp_path):
     return write_corpus(tmp_path / "train.spacy")
 
 
-def overrides(corpus, name="dynsel_tagger", templates=TEMPLATES):
+def overrides(corpus, name="tagger", templates=TEMPLATES):
     return {
         "paths.train": str(corpus),
         f"components.{name}.model.templates.lines": templates,
@@ -71,7 +71,7 @@ def test_tagging(method, corpus, tmp_path):
 
 def test_entities(corpus, tmp_path):
     output = tmp_path / "out.txt"
-    settings = overrides(corpus, "dynsel_ner", ["lower[-2]", "action[-1]", "suffix1"])
+    settings = overrides(corpus, "ner", ["lower[-2]", "action[-1]", "suffix1"])
     order(CONFIGS / "ner.cfg", output, n_places=2, each=False, overrides=settings)
     templates = read_templates(output)
     assert len(templates.templates) == 2
@@ -84,7 +84,7 @@ def test_parsing(part, corpus, tmp_path):
     order(
         CONFIGS / "parser.cfg",
         output,
-        name="dynsel_parser",
+        name="parser",
         part=part,
         method="contribution",
         n_places=3,
@@ -103,7 +103,7 @@ def test_first_stage_that_others_read(corpus, tmp_path):
     templates = read_templates(output)
     assert [str(one) for one in templates.templates[:2]] == ["suffix1", "prefix1"]
     assert templates.checkpoints == (2, 3, 4)
-    settings["components.dynsel_tagger.model.templates.lines"] = templates.to_lines()
+    settings["components.tagger.model.templates.lines"] = templates.to_lines()
     found = choose_checkpoints(CONFIGS / "tagger.cfg", output, overrides=settings)
     assert found.stages[0].end == 2
     assert read_templates(output).checkpoints[0] == 2
@@ -170,7 +170,7 @@ def test_no_annotation(tmp_path):
             order(
                 CONFIGS / f"{name}.cfg",
                 tmp_path / "out.txt",
-                name=f"dynsel_{name}",
+                name=name,
                 overrides={"paths.train": str(corpus)},
             )
 

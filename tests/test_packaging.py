@@ -23,9 +23,9 @@ QUICK = {
 }
 # What would only take time here.
 SMALL = {
-    "components.dynsel_tagger.model.folds": 0,
-    "components.dynsel_parser.model.folds": 0,
-    "components.dynsel_parser.model.seeds": 1,
+    "components.tagger.model.folds": 0,
+    "components.parser.model.folds": 0,
+    "components.parser.model.seeds": 1,
 }
 
 
@@ -52,20 +52,20 @@ def test_package(tmp_path):
         assert len(described["checkpoints"]) == component.engine.n_stages
         assert described["templates"] == described["checkpoints"][-1]
         assert 1 <= described["mean_templates"] <= described["templates"]
-    assert before["dynsel_parser"]["label_margin"] == 6.0
+    assert before["parser"]["label_margin"] == 6.0
 
-    calibrate(best, paths["paths.dev"], max_loss=10.0, name="dynsel_tagger")
+    calibrate(best, paths["paths.dev"], max_loss=10.0, name="tagger")
     output = tmp_path / "packages"
     output.mkdir()
     package(best, output, name="small", version="1.2.3", create_sdist=False)
     meta = srsly.read_json(output / "en_small-1.2.3" / "meta.json")
     after = meta["dynsel"]
-    tagger = spacy.load(best).get_pipe("dynsel_tagger")
-    assert after["dynsel_tagger"]["margin"] == tagger.margin
-    assert after["dynsel_tagger"]["margin"] != before["dynsel_tagger"]["margin"]
+    tagger = spacy.load(best).get_pipe("tagger")
+    assert after["tagger"]["margin"] == tagger.margin
+    assert after["tagger"]["margin"] != before["tagger"]["margin"]
     promise = {"max_loss": 10.0, "confidence": 0.95}
-    assert after["dynsel_tagger"]["promise"] == pytest.approx(promise)
-    assert after["dynsel_ner"] == before["dynsel_ner"]
+    assert after["tagger"]["promise"] == pytest.approx(promise)
+    assert after["ner"] == before["ner"]
     assert meta["performance"]["tag_acc"] > 0.5
     major, minor, _ = __version__.split(".")
     allowed = f"spacy-dynsel>={__version__},<{major}.{int(minor) + 1}.0"

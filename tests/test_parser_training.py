@@ -16,15 +16,15 @@ from test_parser import TRAIN_DATA, make_doc
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 PIPELINES = {
-    "parser": ["dynsel_tagger", "dynsel_parser"],
-    "pipeline": ["dynsel_tagger", "dynsel_parser", "dynsel_ner"],
+    "parser": ["tagger", "parser"],
+    "pipeline": ["tagger", "parser", "ner"],
 }
 QUICK = {
     "training.max_epochs": 4,
     "training.batcher.n_batches": 10,
-    "components.dynsel_parser.model.seeds": 1,
+    "components.parser.model.seeds": 1,
     "training.eval_frequency": 39,
-    "components.dynsel_parser.min_label_freq": 1,
+    "components.parser.min_label_freq": 1,
 }
 
 
@@ -57,7 +57,7 @@ def test_configs_are_complete(paths, name, capsys):
         # What costs training time only is less by default.
         model = written[pipe]["model"]
         more = {name: model[name] for name in ("folds", "seeds") if name in model}
-        default.add_pipe(pipe, config={"model": more})
+        default.add_pipe(f"dynsel_{pipe}", pipe, config={"model": more})
         assert written[pipe] == default.config["components"][pipe]
 
 
@@ -66,9 +66,9 @@ def test_clusters_are_all_that_the_other_config_adds():
         load_config(CONFIGS / f"{name}.cfg") for name in ("parser", "parser_clusters")
     ]
     for component, part, name in (
-        ("dynsel_tagger", "templates", "tagger"),
-        ("dynsel_parser", "actions", "parser_actions"),
-        ("dynsel_parser", "labels", "parser_labels"),
+        ("tagger", "templates", "tagger"),
+        ("parser", "actions", "parser_actions"),
+        ("parser", "labels", "parser_labels"),
     ):
         templates = configs[1]["components"][component]["model"][part]
         assert templates["default"] == f"{name}_clusters"
@@ -99,7 +99,7 @@ def test_two_trainings_write_the_same_model(paths, tmp_path):
     for name in ("one", "two"):
         train(CONFIGS / "parser.cfg", tmp_path / name, overrides={**paths, **QUICK})
     files = [
-        (tmp_path / name / "model-last" / "dynsel_parser" / "model").read_bytes()
+        (tmp_path / name / "model-last" / "parser" / "model").read_bytes()
         for name in ("one", "two")
     ]
     assert files[0] == files[1]
@@ -108,18 +108,16 @@ def test_two_trainings_write_the_same_model(paths, tmp_path):
 def test_frozen_sourced_and_annotating(paths, tmp_path):
     train(CONFIGS / "parser.cfg", tmp_path / "out", overrides={**paths, **QUICK})
     config = load_config(CONFIGS / "parser.cfg", overrides={**paths, **QUICK})
-    config["nlp"]["pipeline"] = ["dynsel_tagger", "first", "dynsel_parser"]
+    config["nlp"]["pipeline"] = ["tagger", "first", "parser"]
     config["components"]["first"] = {
         "source": str(tmp_path / "out" / "model-last"),
-        "component": "dynsel_parser",
+        "component": "parser",
     }
     config["training"]["frozen_components"] = ["first"]
-    config["training"]["annotating_components"] = [
-        *("dynsel_tagger", "first", "dynsel_parser")
-    ]
+    config["training"]["annotating_components"] = [*("tagger", "first", "parser")]
     config.to_disk(tmp_path / "config.cfg")
     train(tmp_path / "config.cfg", tmp_path / "both")
-    original = tmp_path / "out" / "model-last" / "dynsel_parser" / "model"
+    original = tmp_path / "out" / "model-last" / "parser" / "model"
     frozen = tmp_path / "both" / "model-last" / "first" / "model"
     assert frozen.read_bytes() == original.read_bytes()
     nlp = spacy.load(tmp_path / "both" / "model-last")

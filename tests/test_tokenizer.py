@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +16,9 @@ import spacy
 import spacy.lang
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.cli._util import parse_config_overrides
 from spacy.tokenizer import Tokenizer
 from spacy.training import Example
-from spacy.util import load_config, load_model_from_config
+from spacy.util import get_lang_class
 from spacy.vocab import Vocab
 
 from spacy_dynsel.cached_tokenizer import CachedTokenizer
@@ -36,6 +34,7 @@ ATTRS = [
 LANGS = sorted(
     module.name for module in pkgutil.iter_modules(spacy.lang.__path__) if module.ispkg
 )
+SEGMENTED = ["ja", "ko", "th", "vi", "zh"]
 SPACES = [" ", "  ", "\n", " \n\n ", "\t", "\u00a0", "\u2028", "\u3000", "\x1c", "\r\n"]
 PIECES = [
     *SPACES,
@@ -112,7 +111,8 @@ def test_any_text(stock, cached, text):
 @pytest.mark.parametrize("lang", LANGS)
 def test_languages(lang):
     """Also those that spaCy has a tokenizer of another kind for, with their rules."""
-    cached = spacy.blank(lang, config=CONFIG).tokenizer
+    section = {"@tokenizers": NAME, "replace_segmenter": lang in SEGMENTED}
+    cached = spacy.blank(lang, config={"nlp": {"tokenizer": section}}).tokenizer
     assert type(cached) is CachedTokenizer
     rules = sorted(cached.rules)
     pieces = [*PIECES, *rules[:: len(rules) // 40 + 1]]
@@ -122,6 +122,30 @@ def test_languages(lang):
         texts += import_module(f"spacy.lang.{lang}.examples").sentences
     # What it inherits is spaCy's tokenizer.
     assert_same(partial(Tokenizer.__call__, cached), cached, texts)
+
+
+@pytest.mark.parametrize("lang", SEGMENTED)
+def test_segmenters_are_not_replaced(lang):
+    with pytest.raises(ValueError, match=r"DS221.*Leave out"):
+        spacy.blank(lang, config=CONFIG)
+
+
+def test_languages_with_a_segmenter_are_known():
+    found = [
+        lang
+        for lang in LANGS
+        if get_lang_class(lang).default_config["nlp"]["tokenizer"]["@tokenizers"]
+        != "spacy.Tokenizer.v1"
+    ]
+    assert found == SEGMENTED
+
+
+def test_only_rule_tokenizers_are_taken_over():
+    nlp = spacy.blank("zh")
+    assert [token.text for token in nlp("作为语言")] == list("作为语言")
+    for tokenizer in (nlp.tokenizer, None, str.split):
+        with pytest.raises(TypeError, match=r"DS220.*Keep it"):
+            CachedTokenizer.from_tokenizer(tokenizer)
 
 
 SMALL = "ab'.-( "
@@ -324,13 +348,6 @@ def test_existing_pipeline_takes_it(tmp_path):
     assert_same(nlp.tokenizer, own.tokenizer, ["gimme z.B. was (gimme)"])
     nlp.tokenizer = CachedTokenizer.from_tokenizer(nlp.tokenizer)
     assert [token.text for token in nlp("gimme")] == ["gim", "me"]
-
-
-def test_config_of_a_training():
-    path = Path(__file__).parent.parent / "configs" / "tagger.cfg"
-    option = ["--nlp.tokenizer", f'{{"@tokenizers": "{NAME}"}}']
-    config = load_config(path, parse_config_overrides(option))
-    assert type(load_model_from_config(config).tokenizer) is CachedTokenizer
 
 
 def test_in_a_pipeline(nlp):

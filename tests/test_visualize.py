@@ -87,6 +87,9 @@ def test_shows_each_word(pipeline):
     assert "<u" not in page and "</u" not in page
     for title in ("dynsel_tagger", "dynsel_ner", "Entities", "Dependencies"):
         assert f"<h2>{title}</h2>" in page
+    # Both modes are there, and no colour that only one of them has.
+    assert "prefers-color-scheme: dark" in page
+    assert "displacy" not in page
     share = re.compile(r"--share:([0-9.]+)")
     assert all(0 <= float(value) <= 1 for value in share.findall(page))
 
@@ -127,9 +130,14 @@ def page(pipeline, tmp_path_factory):
 
 
 def test_command(page, pipeline):
-    # displaCy numbers its arcs at random.
-    start = page.read_text("utf8").split("<h2>Dependencies")[0]
-    assert start == render_page(pipeline, TEXT).split("<h2>Dependencies")[0]
+    assert page.read_text("utf8") == render_page(pipeline, TEXT)
+    printed = run(str(page.parent.parent / "pipeline"), TEXT, "--print")
+    assert printed.returncode == 0, printed.stderr
+    for name in pipeline.pipe_names:
+        assert f"= {name} =" in printed.stdout
+    # No number has more than two decimals.
+    assert re.search(r"\d\.\d\d\b", printed.stdout)
+    assert not re.search(r"\d\.\d{3}", printed.stdout)
     failed = run("no/such/pipeline", TEXT, "--output", str(page.parent / "none.html"))
     assert failed.returncode == 1
     assert "E050" in failed.stdout and "Traceback" not in failed.stderr

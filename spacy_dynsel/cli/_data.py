@@ -39,14 +39,19 @@ def make_vocab(lang: str) -> Vocab:
         raise ValueError(Errors.DS153.format(lang=lang, reason=error)) from error
 
 
+def find_names(config: Config, factory: str = "dynsel_") -> list[str]:
+    """The components of a config whose factory begins so, whatever they are called."""
+    return [
+        name
+        for name, block in config.get("components", {}).items()
+        if str(block.get("factory", "")).startswith(factory)
+    ]
+
+
 def find_name(config: Config, name: str | None) -> str:
     """The component that is meant: the one that is named, or the first of ours."""
     components = config.get("components", {})
-    ours = [
-        one
-        for one, block in components.items()
-        if str(block.get("factory", "")).startswith("dynsel_")
-    ]
+    ours = find_names(config)
     if name is None and ours:
         return ours[0]
     if name is None or name not in ours:
@@ -76,10 +81,36 @@ def read_train(config: Config, nlp: Language) -> list[Example]:
     return list(registry.resolve({"reader": block})["reader"](nlp))
 
 
-def read_docbin(path: Path, nlp: Language) -> list[Example]:
-    """The docs of a file as examples."""
-    golds = DocBin().from_disk(path).get_docs(nlp.vocab)
-    return [Example(bare(gold), gold) for gold in golds]
+def find_files(path: Path | str) -> list[Path]:
+    """The DocBins that are meant: a file, or all .spacy files of a folder."""
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    files = sorted(
+        one
+        for one in path.rglob("*.spacy")
+        if one.is_file() and not one.name.startswith(".")
+    )
+    if not files:
+        raise ValueError(Errors.DS222.format(path=path))
+    return files
+
+
+def read_docs(path: Path | str, vocab: Vocab) -> list[Doc]:
+    """The docs of a DocBin, or of a folder of them."""
+    docs: list[Doc] = []
+    for file in find_files(path):
+        data = file.read_bytes()
+        try:
+            docs += DocBin().from_bytes(data).get_docs(vocab)
+        except Exception as error:
+            raise ValueError(Errors.DS154.format(path=file)) from error
+    return docs
+
+
+def read_examples(path: Path | str, nlp: Language) -> list[Example]:
+    """The same as examples."""
+    return [Example(bare(gold), gold) for gold in read_docs(path, nlp.vocab)]
 
 
 def bare(doc: Doc) -> Doc:

@@ -32,7 +32,7 @@ from ._data import (
     find_name,
     load_pipeline,
     prepare,
-    read_docbin,
+    read_examples,
 )
 from .group import dynsel_cli
 
@@ -42,7 +42,7 @@ TIMED_ROUNDS = 20
 @dynsel_cli.command("calibrate")
 def calibrate_cli(
     pipeline_path: Path = Arg(..., help="Directory of a trained pipeline", exists=True),
-    data_path: Path = Arg(..., help="DocBin that was not trained on", exists=True),
+    data_path: Path = Arg(..., help="DocBin or folder, not trained on", exists=True),
     max_loss: float = Opt(0.1, "--max-loss", "-l", help="Points of accuracy"),
     confidence: float = Opt(0.95, "--confidence", "-c", help="Of the promise"),
     name: str | None = Opt(None, "--name", "-n", help="The component"),
@@ -110,7 +110,7 @@ def calibrate(
     name = find_name(nlp.config, name)
     cfg_path = component_file(pipeline_path, name, "cfg")
     component: Any = nlp.get_pipe(name)
-    examples = read_docbin(data_path, nlp)
+    examples = read_examples(data_path, nlp)
     check_annotation(component, examples, data_path)
     prepare(nlp, name, examples)
     knobs = make_knobs(component)

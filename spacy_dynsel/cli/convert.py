@@ -13,7 +13,7 @@ from wasabi import msg
 from ..conll import Columns, Level, make_docs, read_columns, read_conllu
 from ..errors import Errors
 from ..model_file import write_file
-from ._data import make_vocab
+from ._data import make_vocab, read_docs
 from .group import dynsel_cli
 
 # How many of the sentences that were left out to name.
@@ -39,7 +39,7 @@ SEPARATORS = {"auto": None, "tab": "\t", "space": " ", "comma": ","}
 
 @dynsel_cli.command("convert")
 def convert_cli(
-    input_path: Path = Arg(..., help="File to convert", exists=True, dir_okay=False),
+    input_path: Path = Arg(..., help="File, or folder of DocBins", exists=True),
     output_path: Path = Arg(..., help="DocBin to write (.spacy), or a folder for it"),
     format: Format | None = Opt(None, "--format", "-f", help="If not by the suffix"),
     documents: bool = Opt(False, "--documents", "-d", help="One Doc for each document"),
@@ -65,7 +65,7 @@ def convert_cli(
 ) -> None:
     """
     Convert a corpus to a DocBin: CoNLL-U, columns with entities in IOB, IOB2, BILOU or
-    BIOES, or another DocBin. There is one Doc for each sentence unless said otherwise.
+    BIOES, or another DocBin or a folder of them. There is one Doc for each sentence unless said otherwise.
     Columns are counted from 1, or from the end with negative numbers.
     """
     if documents and paragraphs:
@@ -105,7 +105,7 @@ def convert(
 ) -> Path:
     """Convert a corpus to a DocBin.
 
-    input_path (Path): The corpus.
+    input_path (Path): The corpus: a file, or a folder of DocBins.
     output_path (Path): Where to write the DocBin: a path that ends in .spacy, or a
         folder, which is made if need be.
     format (Format): Its format; None to go by its suffix.
@@ -118,6 +118,8 @@ def convert(
     """
     vocab = make_vocab(lang)
     skipped: list[str] | None = [] if skip_bad else None
+    if format is None and input_path.is_dir():
+        format = Format.DOCBIN
     format = format or SUFFIXES.get(input_path.suffix.lower())
     if format is None:
         known = ", ".join(SUFFIXES)
@@ -168,11 +170,7 @@ def _read_docbin(
 ) -> Iterator[Doc]:
     if level == "paragraph":
         raise ValueError(Errors.DS156.format(path=path))
-    try:
-        docs = list(DocBin(store_user_data=True).from_disk(path).get_docs(vocab))
-    except Exception as error:
-        raise ValueError(Errors.DS154.format(path=path)) from error
-    for doc in docs:
+    for doc in read_docs(path, vocab):
         if tag_column == "upos":
             for token in doc:
                 token.tag_ = token.pos_

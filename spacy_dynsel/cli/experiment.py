@@ -10,7 +10,6 @@ from typing import Any
 
 import spacy
 from spacy.cli._util import Arg, Opt
-from spacy.tokens import DocBin
 from wasabi import msg
 
 from ..about import __version__
@@ -27,8 +26,11 @@ from ..report.experiment import (
 )
 from ..report.results import make_claims, make_figures, make_page, make_tables
 from ..templates import default_templates, read_templates
-from ._data import make_language
+from ._data import find_files, make_language, read_docs
 from .group import dynsel_cli
+
+# A shape that is not found is a result, not a failure.
+NOTE = "What holds depends on the corpus; on a small one, little does."
 
 
 @dynsel_cli.command("experiment")
@@ -85,7 +87,7 @@ def experiment(
 ) -> dict[str, Any]:
     """Run the experiments; see the command.
 
-    corpora (dict): For each task the files of training and test data.
+    corpora (dict): For each task the files, or folders, of training and test data.
     RETURNS (dict): All numbers.
     """
     if not corpora:
@@ -104,8 +106,9 @@ def experiment(
         digest.update(json.dumps(lines).encode("utf8"))
         docs = []
         for path in paths:
-            digest.update(path.read_bytes())
-            docs.append(list(DocBin().from_disk(path).get_docs(nlp.vocab)))
+            for file in find_files(path):
+                digest.update(file.read_bytes())
+            docs.append(read_docs(path, nlp.vocab))
         train, test = (part[:limit] if limit else part for part in docs)
         attribute = {"tagging": "TAG", "parsing": "DEP", "entities": "ENT_IOB"}[task]
         for path, part in zip(paths, (train, test), strict=True):
@@ -194,9 +197,11 @@ def show(results: dict[str, Any]) -> None:
             for own, other in zip_longest(ours, theirs, fillvalue=[""] * len(names))
         ]
         msg.table(rows, header=(*names, "|", *names))
+    msg.divider("What the paper found")
     for claim in make_claims(results):
-        show_claim = msg.good if claim["holds"] else msg.warn
-        show_claim(f"{claim['claim']}: {claim['numbers']}")
+        verdict = "holds here" if claim["holds"] else "does not hold here"
+        msg.info(f"{claim['claim']}: {verdict} ({claim['numbers']})")
+    msg.text(NOTE)
 
 
 def show_cell(value: Any) -> str:

@@ -18,7 +18,7 @@ from ..bridge import read_tags
 from ..errors import Errors
 from ..model_file import write_file
 from ..tasks.model import get_fold
-from ._data import make_language
+from ._data import find_names, make_language, read_docs
 from .group import dynsel_cli
 from .options import CODE, WITH_OVERRIDES
 
@@ -29,11 +29,11 @@ BATCH = 64
 def jackknife_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config with a tagger", exists=True),
-    input_path: Path = Arg(..., help="DocBin with gold tags", exists=True),
+    input_path: Path = Arg(..., help="DocBin or folder, gold tags", exists=True),
     output_path: Path = Arg(
         ..., help="DocBin to write, with predicted tags", dir_okay=False
     ),
-    name: str = Opt("dynsel_tagger", "--name", "-n", help="The tagger in the config"),
+    name: str | None = Opt(None, "--name", "-n", help="The tagger in the config"),
     folds: int = Opt(5, "--folds", "-k", min=2, max=100, help="Number of taggers"),
     epochs: int = Opt(8, "--epochs", "-e", min=1, help="How often each sees its data"),
     dropout: float = Opt(0.1, "--dropout", "-d", help="Share of templates left out"),
@@ -64,7 +64,7 @@ def jackknife(
     input_path: Path,
     output_path: Path,
     *,
-    name: str = "dynsel_tagger",
+    name: str | None = None,
     folds: int = 5,
     epochs: int = 8,
     dropout: float = 0.1,
@@ -76,7 +76,7 @@ def jackknife(
     config_path (Path): A config in which the tagger is described.
     input_path (Path): The corpus, with gold tags.
     output_path (Path): Where to write the other one.
-    name (str): The name of the tagger.
+    name (str): The name of the tagger; if not given, the first one.
     folds (int): The number of taggers.
     epochs (int): How often each of them sees its data.
     dropout (float): The share of templates that is left out at random.
@@ -85,11 +85,12 @@ def jackknife(
     RETURNS (float): The share of tags that are as they were.
     """
     config = util.load_config(config_path, overrides=overrides or {}, interpolate=False)
+    name = name or next(iter(find_names(config, "dynsel_tagger")), "dynsel_tagger")
     if name not in config.get("components", {}):
         known = ", ".join(config.get("components", {}))
         raise ValueError(Errors.DS125.format(name=name, known=known))
     nlp = make_language(config["nlp"]["lang"])
-    docs = list(DocBin().from_disk(input_path).get_docs(nlp.vocab))
+    docs = read_docs(input_path, nlp.vocab)
     golds = [doc.copy() for doc in docs]
     numbers = [get_fold(doc, folds) for doc in docs]
     if len(set(numbers)) < 2:

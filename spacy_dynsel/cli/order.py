@@ -30,7 +30,7 @@ from ._data import (
     find_name,
     make_component,
     make_language,
-    read_docbin,
+    read_examples,
     read_train,
     share_tags,
 )
@@ -191,7 +191,7 @@ def load_decisions(
     if held_out_path is None:
         train, held_out = split_examples(examples, share)
     else:
-        train, held_out = examples, read_docbin(held_out_path, nlp)
+        train, held_out = examples, read_examples(held_out_path, nlp)
         check_annotation(component, held_out, held_out_path)
     if not train or not held_out:
         raise ValueError(

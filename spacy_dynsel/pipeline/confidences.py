@@ -12,32 +12,41 @@ ARC = "dynsel_arc_confidence"
 ANY = "dynsel_confidence"
 
 
-def get_token_confidence(token: Token) -> float | None:
-    """The probability that what a token was given is right: that of the less certain
-    part where there are several."""
-    found = [token._.get(TAG), token._.get(ARC)]
+def get_doc_confidence(doc: Doc) -> float | None:
+    """The probability that the least sure annotation of a doc is right. It also keeps
+    doc.to_json from failing where a doc has no values."""
+    found = (
+        value
+        for key, value in doc.user_data.items()
+        # Keys of tokens and spans; others may be anything.
+        if isinstance(key, tuple) and key[:2] == ("._.", ANY) and key[2] is not None
+    )
     return min((value for value in found if value is not None), default=None)
 
 
 def register() -> None:
     """Make sure that the attributes exist. Other people's are left alone."""
-    for name in (TAG, ARC):
+    # Values that are stored, and no getters: only these are found by doc.to_json.
+    for name in (TAG, ARC, ANY):
         if not Token.has_extension(name):
             Token.set_extension(name, default=None)
-    if not Token.has_extension(ANY):
-        Token.set_extension(ANY, getter=get_token_confidence)
     if not Span.has_extension(ANY):
         Span.set_extension(ANY, default=None)
+    if not Doc.has_extension(ANY):
+        Doc.set_extension(ANY, getter=get_doc_confidence)
 
 
 def write_tokens(
     docs: Sequence[Doc], name: str, values: np.ndarray, chosen: np.ndarray
 ) -> None:
-    """Set an attribute of tokens.
+    """Set an attribute of tokens, and what they have as a whole: the smaller one of
+    the parts that are known.
 
+    name (str): TAG or ARC.
     values (array): The values of all tokens of all docs.
     chosen (array): Which tokens to set; the others lose what they have.
     """
+    other = ARC if name == TAG else TAG
     rounded = values.tolist()
     is_chosen = chosen.tolist()
     i = 0
@@ -45,11 +54,17 @@ def write_tokens(
         data = doc.user_data
         # As token._ does it, many times faster.
         for token in doc:
-            key = ("._.", name, token.idx, None)
+            place = token.idx
+            least = data.get(("._.", other, place, None))
             if is_chosen[i]:
-                data[key] = rounded[i]
+                data["._.", name, place, None] = value = rounded[i]
+                least = value if least is None else min(least, value)
             else:
-                data.pop(key, None)
+                data.pop(("._.", name, place, None), None)
+            if least is not None:
+                data["._.", ANY, place, None] = least
+            else:
+                data.pop(("._.", ANY, place, None), None)
             i += 1
 
 

@@ -27,12 +27,23 @@ class Line:
 
 
 def draw(
-    lines: Sequence[Line], x_name: str, y_name: str, *, legend_on_top: bool = False
+    lines: Sequence[Line],
+    x_name: str,
+    y_name: str,
+    *,
+    legend_on_top: bool = False,
+    bounds: tuple[float, float] | None = None,
+    unit: str = "",
 ) -> str:
-    """A chart of some lines, with a legend at the right, at the bottom or on top."""
+    """A chart of some lines, with a legend at the right, at the bottom or on top.
+
+    bounds (tuple): Where both axes start and end, if not where the points do.
+    unit (str): What stands after the numbers of the axes.
+    """
     points = [point for line in lines for point in line.points]
     xs, ys = ([point[i] for point in points] for i in (0, 1))
-    x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(_floor(ys), max(ys))
+    x_ticks = _ticks(*bounds) if bounds else _ticks(min(xs), max(xs))
+    y_ticks = _ticks(*bounds) if bounds else _ticks(_floor(ys), max(ys))
     low_x, high_x, low_y, high_y = x_ticks[0], x_ticks[-1], y_ticks[0], y_ticks[-1]
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -57,14 +68,14 @@ def draw(
         parts.append(
             f'<line class="grid" x1="{x:.1f}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" '
             f'y2="{y:.1f}"/><text x="{x - 6:.1f}" y="{y + 4:.1f}" '
-            f'text-anchor="end">{tick:g}</text>'
+            f'text-anchor="end">{tick:g}{unit}</text>'
         )
     for tick in x_ticks:
         x, y = place(tick, low_y)
         parts.append(
             f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{y:.1f}" '
             f'y2="{y + 4:.1f}"/><text x="{x:.1f}" y="{y + 18:.1f}" '
-            f'text-anchor="middle">{tick:g}</text>'
+            f'text-anchor="middle">{tick:g}{unit}</text>'
         )
     x, y = place(low_x, low_y)
     parts.append(
@@ -76,15 +87,17 @@ def draw(
     )
     for number, line in enumerate(lines):
         colour = COLOURS[line.colour % len(COLOURS)]
+        # By which a page may give it another colour, on a dark background.
+        mark = f'class="line{line.colour % len(COLOURS)}"'
         dash = ' stroke-dasharray="6 4"' if line.dashed else ""
         places = [place(*point) for point in line.points]
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         parts.append(
-            f'<g clip-path="url(#plot)"><path d="M{path}" fill="none" '
+            f'<g clip-path="url(#plot)"><path {mark} d="M{path}" fill="none" '
             f'stroke="{colour}" stroke-width="2"{dash}/>'
         )
         parts += [
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colour}"/>'
+            f'<circle {mark} cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colour}"/>'
             for x, y in places
         ]
         parts.append("</g>")
@@ -93,8 +106,9 @@ def draw(
             y = TOP + 12 + 17 * number
         x = WIDTH - RIGHT - 218
         parts.append(
-            f'<rect x="{x - 6}" y="{y - 12}" width="222" height="17" fill="#fff" '
-            f'opacity="0.85"/><line x1="{x}" x2="{x + 28}" y1="{y - 4}" y2="{y - 4}" '
+            f'<rect class="ground" x="{x - 6}" y="{y - 12}" width="222" height="17" '
+            f'fill="#fff" opacity="0.85"/>'
+            f'<line {mark} x1="{x}" x2="{x + 28}" y1="{y - 4}" y2="{y - 4}" '
             f'stroke="{colour}" stroke-width="2"{dash}/>'
             f'<text x="{x + 36}" y="{y}">{escape(line.name)}</text>'
         )
@@ -113,7 +127,6 @@ def _ticks(low: float, high: float) -> list[float]:
     span = (high - low) or 1.0
     step = 10.0 ** math.floor(math.log10(span / 4))
     step *= next(factor for factor in (1, 2, 5, 10) if span / (factor * step) <= 6)
-    first = math.floor(low / step)
-    return [
-        round(i * step, 10) for i in range(first, math.ceil(high / step + 1e-9) + 1)
-    ]
+    first = math.floor(low / step + 1e-9)
+    last = max(first + 1, math.ceil(high / step - 1e-9))
+    return [round(i * step, 10) for i in range(first, last + 1)]
