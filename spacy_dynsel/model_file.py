@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from .atomic import write_file as write_file
 from .core.checksum import checksum
 from .core.pages import allocate
 from .errors import Errors

@@ -91,5 +91,7 @@ def test_a_changed_byte_changes_nothing_or_is_found(make):
         damaged = bytearray(model)
         damaged[position] ^= rng.randint(1, 255)
         with refusal_allowed():
-            other.get_pipe(other.pipe_names[0]).model.shims[0].from_bytes(bytes(damaged))
+            other.get_pipe(other.pipe_names[0]).model.shims[0].from_bytes(
+                bytes(damaged)
+            )
             assert annotate(other) == expected

@@ -13,10 +13,10 @@ from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin
 
 from conftest import SENTENCES
+from spacy_dynsel.atomic import write_file
 from spacy_dynsel.cli.calibrate import calibrate
 from spacy_dynsel.cli.convert import convert
 from spacy_dynsel.cli.order import order
-from spacy_dynsel.model_file import write_file
 from test_order_cli import overrides as of_order
 from test_order_cli import write_corpus
 

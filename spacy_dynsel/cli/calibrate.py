@@ -11,9 +11,9 @@ from spacy.cli._util import Arg, Opt, import_code
 from spacy.training import Example
 from wasabi import msg
 
+from ..atomic import write_file
 from ..describing import META_KEY
 from ..errors import Errors
-from ..model_file import write_file
 from ..ordering.calibration import (
     MAX_KNOBS,
     Outcome,

@@ -8,7 +8,7 @@ from spacy import util
 from spacy.cli._util import Arg, Opt, import_code, parse_config_overrides
 from wasabi import msg
 
-from ..model_file import write_file
+from ..atomic import write_file
 from ..ordering.checkpoints import Proposal, learn_prefixes, propose
 from ..templates import CHECKPOINT
 from .group import dynsel_cli

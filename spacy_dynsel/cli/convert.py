@@ -10,9 +10,9 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
+from ..atomic import write_file
 from ..conll import Columns, Level, make_docs, read_columns, read_conllu
 from ..errors import Errors
-from ..model_file import write_file
 from ._data import make_vocab, read_docs
 from .group import dynsel_cli
 

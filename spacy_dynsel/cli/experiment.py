@@ -13,8 +13,8 @@ from spacy.cli._util import Arg, Opt
 from wasabi import msg
 
 from ..about import __version__
+from ..atomic import write_file
 from ..errors import Errors
-from ..model_file import write_file
 from ..ordering.journal import Journal
 from ..report.experiment import (
     DEFAULT_LISTS,

@@ -14,9 +14,9 @@ from spacy.training import Example
 from spacy.util import minibatch
 from wasabi import msg
 
+from ..atomic import write_file
 from ..bridge import read_tags
 from ..errors import Errors
-from ..model_file import write_file
 from ..tasks.model import get_fold
 from ._data import find_names, make_language, read_docs
 from .group import dynsel_cli

@@ -13,8 +13,8 @@ from spacy.util import registry
 from thinc.api import Config
 from wasabi import msg
 
+from ..atomic import write_file
 from ..errors import Errors
-from ..model_file import write_file
 from ..ordering.decisions import (
     Decisions,
     get_templates,

@@ -9,8 +9,8 @@ from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
+from ..atomic import write_file
 from ..confidence import N_BINS, Handed, calibration_error, hand_on, make_bins
-from ..model_file import write_file
 from ..pipeline.component import DynselComponent
 from ..reliability import fit_confidence, measure_confidence
 from ..report.figure import Line, draw

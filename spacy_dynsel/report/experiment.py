@@ -23,8 +23,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
+from ..atomic import write_file
 from ..factories import DEFAULT_NER_MODEL, DEFAULT_PARSER_MODEL, DEFAULT_TAGGER_MODEL
-from ..model_file import write_file
 from ..ordering._fit import count_right, find_leads
 from ..ordering.decisions import Decisions, record_decisions, split_examples
 from ..ordering.journal import Journal
