@@ -175,6 +175,7 @@ DEFAULT_PARSER_MODEL = {
         "keep_training_state": False,
         "min_label_freq": 10,
         "scorer": {"@scorers": "spacy.parser_scorer.v1"},
+        "split_blank_lines": None,
     },
     default_score_weights={
         "dep_uas": 0.5,
@@ -200,6 +201,7 @@ def make_parser(
     keep_training_state: bool,
     min_label_freq: int,
     scorer: Callable[..., dict[str, Any]] | None,
+    split_blank_lines: bool | None,
 ) -> DynselParser:
     return DynselParser(
         nlp.vocab,
@@ -215,4 +217,5 @@ def make_parser(
         keep_training_state=keep_training_state,
         min_label_freq=min_label_freq,
         scorer=scorer,
+        split_blank_lines=split_blank_lines,
     )

@@ -12,6 +12,7 @@ from .pipeline.ner import DynselNER
 from .pipeline.parser import DynselParser
 from .pipeline.tagger import DynselTagger
 from .tasks.model import get_fold
+from .tasks.tagging import SPACE_TAG
 from .tasks.transitions import SPACE
 
 
@@ -88,10 +89,13 @@ def _compare_tags(
     component: DynselTagger, examples: list[Example], batch: Any
 ) -> Verdicts:
     return [
-        (None if not gold else gold == token.tag_, number)
-        for number, example in enumerate(examples)
-        for token, gold in zip(
-            example.predicted, example.get_aligned("TAG", as_string=True), strict=True
+        (None if not gold or label == SPACE_TAG else gold == token.tag_, number)
+        for number, (example, labels) in enumerate(zip(examples, batch, strict=True))
+        for token, gold, label in zip(
+            example.predicted,
+            example.get_aligned("TAG", as_string=True),
+            labels.tolist(),
+            strict=True,
         )
     ]
 

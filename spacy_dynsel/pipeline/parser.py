@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy import util
@@ -20,7 +20,10 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..bridge import (
-    have_same_tokens,
+    find_blank_lines,
+    find_words,
+    hand_on_starts,
+    have_same_words,
     read_lowers,
     read_parse,
     read_pos,
@@ -49,6 +52,25 @@ SPACE_LABEL = "dep"
 MISSING = -1
 MAX_BRANCHES = 1000
 MAX_LEAD = 1e6
+
+
+class WordTree(NamedTuple):
+    """The trees of a doc without its white space.
+
+    doc (Doc): The doc.
+    heads (array): For each word the number of its head among the words, its own for a
+        root, MISSING where it is not known or white space.
+    deps (array): For each word the string ID of its label.
+    starts (array): For each word 1 if a sentence starts there, -1 if not, 0 where it
+        is not known.
+    is_partial (bool): Whether there are words without annotation.
+    """
+
+    doc: Doc
+    heads: np.ndarray
+    deps: np.ndarray
+    starts: np.ndarray
+    is_partial: bool
 
 
 class DynselParser(DynselComponent):
@@ -80,6 +102,10 @@ class DynselParser(DynselComponent):
     keep_training_state (bool): Whether to save what learning needs to go on later as if
         it had not been interrupted.
     scorer (Callable): The scoring method.
+    split_blank_lines (bool): Whether a blank line between two words, white space with
+        two line breaks, ends a sentence unless the next word is set not to start one.
+        Without a value the training data decide: it does, unless they have blank lines
+        and sentences start after at most half of them.
     """
 
     architecture = "spacy_dynsel.DynamicParser.v1"
@@ -101,6 +127,7 @@ class DynselParser(DynselComponent):
         keep_training_state: bool = False,
         min_label_freq: int = 10,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
+        split_blank_lines: bool | None = None,
     ) -> None:
         super().__init__(
             vocab,
@@ -116,6 +143,7 @@ class DynselParser(DynselComponent):
             branches=branches,
             label_margin=label_margin,
             min_label_freq=min_label_freq,
+            split_blank_lines=split_blank_lines,
         )
 
     calibrated_settings = ("margin", "label_margin", "branches", "branch_lead")
@@ -161,6 +189,18 @@ class DynselParser(DynselComponent):
     @branch_lead.setter
     def branch_lead(self, lead: float) -> None:
         self._set_checked("branch_lead", lead)
+
+    @property
+    def split_blank_lines(self) -> bool | None:
+        """Whether a blank line ends a sentence, or None for what the training data say.
+        Can be set at any time."""
+        return self.cfg["split_blank_lines"]
+
+    @split_blank_lines.setter
+    def split_blank_lines(self, split: bool | None) -> None:
+        self._check_split(split)
+        self.cfg["split_blank_lines"] = split
+        self.engine.split_blank_lines = split
 
     @property
     def is_resizable(self) -> bool:
@@ -323,7 +363,7 @@ class DynselParser(DynselComponent):
         golds = [
             gold
             for gold in golds
-            if (gold.heads != MISSING).any() or gold.sent_starts[1:].any()
+            if (gold.heads != MISSING).any() or _has_starts(gold)
         ]
         if golds:
             losses[self.name] += engine.update(golds, drop=drop)
@@ -388,6 +428,12 @@ class DynselParser(DynselComponent):
         self.label_margin = self.label_margin
         for name in ("branches", "branch_lead", "min_label_freq"):
             self._check_setting(name, self.cfg[name])
+        self._check_split(self.cfg["split_blank_lines"])
+        self.engine.split_blank_lines = self.cfg["split_blank_lines"]
+
+    def _check_split(self, split: Any) -> None:
+        if split is not None and not isinstance(split, bool):
+            raise ValueError(Errors.DS210.format(name=self.name, value=split))
 
     def _set_checked(self, name: str, value: float) -> None:
         self._check_setting(name, value)
@@ -433,7 +479,7 @@ class DynselParser(DynselComponent):
         """The labels of arcs in the data, without those of lifted arcs that are rare."""
         counts: Counter[str] = Counter()
         for example in examples:
-            heads, deps = self._read_tree(example.reference)
+            heads, deps = self._projectivize(_read_tree(example.reference))
             counts.update(
                 dep
                 for i, (head, dep) in enumerate(zip(heads, deps, strict=True))
@@ -448,51 +494,53 @@ class DynselParser(DynselComponent):
         """What is known about the tree of a predicted doc, aligned where the words
         differ."""
         reference = example.reference
-        heads, deps = read_parse(reference)
-        is_partial = bool((heads == MISSING).any())
-        if have_same_tokens(example.predicted, reference):
-            if self._classify(reference, heads) == "projective" or is_partial:
-                labels = self._get_labels(reference, deps)
+        tree = _read_tree(reference)
+        words = find_words(example.predicted)
+        n = len(example.predicted)
+        heads, labels = np.full((2, n), MISSING, dtype="int32")
+        if have_same_words(example.predicted, reference):
+            found = tree.heads
+            if self._classify(tree) == "projective" or (found == MISSING).any():
+                labels[words] = self._get_labels(reference, tree.deps)
             else:
-                found, names = self._read_tree(reference)
-                heads = np.array(found, dtype="int32")
-                labels = np.array([self._get_label(name) for name in names], "int32")
-            starts = read_sent_starts(reference)
+                lifted, names = self._projectivize(tree)
+                found = np.array(lifted, dtype="int32")
+                labels[words] = [self._get_label(name) for name in names]
+            heads[words] = np.where(found == MISSING, MISSING, words[found])
+            starts = tree.starts
         else:
-            self._classify(reference, heads)
-            found, names = example.get_aligned_parse(projectivize=not is_partial)
-            missing = self._find_missing(example, heads)
-            heads = np.array([MISSING if i is None else i for i in found], "int32")
-            heads[missing] = MISSING
-            labels = np.array([self._get_label(name or "") for name in names], "int32")
-            starts = np.array(
-                [
-                    0 if start is None else 1 if start else -1
-                    for start in example.get_aligned_sent_starts()
-                ],
-                dtype="int32",
-            )
-        if is_partial and (heads != MISSING).any():
-            # spaCy derives from heads where sentences do not start, missing or not.
-            starts[starts == -1] = 0
-        return GoldParse(example.predicted, heads, labels, starts)
+            self._classify(tree)
+            aligned, names = example.get_aligned_parse(projectivize=not tree.is_partial)
+            heads[words] = [MISSING if aligned[i] is None else aligned[i] for i in words]
+            heads[self._find_missing(example)] = MISSING
+            labels[words] = [self._get_label(names[i] or "") for i in words]
+            given = [
+                0 if start is None else 1 if start else -1
+                for start in example.get_aligned_sent_starts()
+            ]
+            starts = hand_on_starts(np.array(given, dtype="int32"), words)
+            if tree.is_partial and (heads != MISSING).any():
+                starts[starts == -1] = 0
+        sent_starts = np.zeros(n, dtype="int32")
+        sent_starts[words] = starts
+        return GoldParse(example.predicted, heads, labels, sent_starts)
 
-    def _classify(self, doc: Doc, heads: np.ndarray) -> str:
-        kind = classify_tree(heads)
+    def _classify(self, tree: "WordTree") -> str:
+        kind = classify_tree(tree.heads)
         if kind == "cyclic":
-            raise ValueError(Errors.DS123.format(name=self.name, start=doc[:10].text))
+            start = tree.doc[:10].text
+            raise ValueError(Errors.DS123.format(name=self.name, start=start))
         return kind
 
-    def _read_tree(self, doc: Doc) -> tuple[list[int], list[str]]:
+    def _projectivize(self, tree: "WordTree") -> tuple[list[int], list[str]]:
         """The heads and labels of a gold tree, which is made projective if all of it
         is known: arcs are lifted, and their labels say from where."""
-        head_array, dep_array = read_parse(doc)
-        kind = self._classify(doc, head_array)
-        heads = head_array.tolist()
-        deps = [doc.vocab.strings[dep] for dep in dep_array.tolist()]
+        kind = self._classify(tree)
+        heads = tree.heads.tolist()
+        deps = [tree.doc.vocab.strings[dep] for dep in tree.deps.tolist()]
         if kind == "crossing" and MISSING not in heads:
             # One by one: it takes time that grows with the square of the length.
-            for start, end in _find_parts(head_array):
+            for start, end in _find_parts(tree.heads):
                 found, labels = projectivize(
                     [head - start for head in heads[start:end]], deps[start:end]
                 )
@@ -500,10 +548,10 @@ class DynselParser(DynselComponent):
                 deps[start:end] = labels
         return heads, deps
 
-    def _find_missing(self, example: Example, heads: np.ndarray) -> list[int]:
+    def _find_missing(self, example: Example) -> list[int]:
         """The tokens whose heads are missing, for a reference with other words: the
         alignment has them as roots."""
-        missing = np.flatnonzero(heads == MISSING).tolist()
+        missing = np.flatnonzero(read_parse(example.reference)[0] == MISSING).tolist()
         aligned = example.alignment.y2x
         return [int(i) for token in missing for i in aligned[token]]
 
@@ -530,5 +578,37 @@ def _find_parts(heads: np.ndarray) -> list[tuple[int, int]]:
     return list(pairwise([0, *ends]))
 
 
+def _read_tree(doc: Doc) -> WordTree:
+    words = find_words(doc)
+    all_heads, deps = read_parse(doc)
+    # The last place is for heads that are missing, which have the number -1.
+    numbers = np.full(len(doc) + 1, MISSING, dtype="int32")
+    numbers[words] = np.arange(len(words))
+    is_missing = all_heads[words] == MISSING
+    starts = hand_on_starts(read_sent_starts(doc), words)
+    if is_missing.any() and not is_missing.all():
+        # spaCy derives from heads where sentences do not start, missing or not.
+        starts[starts == -1] = 0
+    heads = numbers[all_heads[words]]
+    return WordTree(doc, heads, deps[words], starts, bool(is_missing.any()))
+
+
+def _has_starts(gold: GoldParse) -> bool:
+    """Whether something is known about sentence starts within a doc."""
+    return bool(gold.sent_starts[find_words(gold.doc)[1:]].any())
+
+
 def _read_words(doc: Doc) -> TaggedWords:
-    return TaggedWords(read_lowers(doc), read_tags(doc), read_pos(doc))
+    words = find_words(doc)
+    n_blank_lines = n_split = 0
+    if len(words) < len(doc):
+        starts = _read_tree(doc).starts[find_blank_lines(doc)]
+        n_blank_lines = int((starts != 0).sum())
+        n_split = int((starts == 1).sum())
+    return TaggedWords(
+        read_lowers(doc)[words],
+        read_tags(doc)[words],
+        read_pos(doc)[words],
+        n_blank_lines,
+        n_split,
+    )

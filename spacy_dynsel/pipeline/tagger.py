@@ -12,9 +12,25 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..bridge import have_same_tokens, read_sent_starts, read_tags, write_tags
+from ..bridge import (
+    find_words,
+    hand_on_starts,
+    have_same_words,
+    read_sent_starts,
+    read_tags,
+    write_tags,
+)
 from ..errors import Errors
-from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch, TaggingModel
+from ..tasks.tagging import (
+    MISSING,
+    NOT,
+    SPACE_TAG,
+    SPACE_TAG_NAME,
+    Explanation,
+    GoldDoc,
+    TagBatch,
+    TaggingModel,
+)
 from .component import DynselComponent, RecentDocs, is_complete
 from .confidences import TAG, write_tokens
 
@@ -22,6 +38,9 @@ from .confidences import TAG, write_tokens
 class DynselTagger(DynselComponent):
     """Tags tokens by a linear model that reads, for each token, only as many feature
     templates as it needs. A replacement for spaCy's Tagger.
+
+    White space gets the tag "_SP", which is no label: it is neither learned nor seen,
+    and the words around it are neighbours.
 
     vocab (Vocab): The shared vocabulary.
     model (Model): The model, see spacy_dynsel.DynamicTagger.v1.
@@ -99,20 +118,21 @@ class DynselTagger(DynselComponent):
             ).astype("uint16")
         with_leads = getattr(batch_tag_ids, "leads", None) is not None
         if with_leads and self.cfg["confidence"]:
-            chosen = np.ones(len(labels), dtype=bool)
+            chosen = labels != SPACE_TAG
             if not self.cfg["overwrite"]:
                 # Tags that are there stay, and nothing is known about them.
-                chosen = np.concatenate([[], *map(read_tags, docs)]) == 0
+                chosen &= np.concatenate([[], *map(read_tags, docs)]) == 0
             values = self.get_probabilities(batch_tag_ids)
             write_tokens(docs, TAG, values, chosen)
-        write_tags(docs, labels, self._tags, self.cfg["overwrite"])
+        write_tags(docs, labels, self._tags, self.cfg["overwrite"], self._space_tag)
 
     def explain(self, doc: Doc) -> list[Explanation]:
         """Say for each token how its tag was found.
 
         doc (Doc): The doc, whose tags do not matter.
         RETURNS (list[Explanation]): For each token its label, lead, runner-up, stage,
-            number of templates, and what each template contributed.
+            number of templates, and what each template contributed. Nothing is decided
+            about white space: its lead is infinite.
         """
         return self._require_engine().explain(doc, self.margin)
 
@@ -208,11 +228,12 @@ class DynselTagger(DynselComponent):
         self._tags = np.array(
             [self._keep_string(label) for label in self.labels], dtype="uint64"
         )
+        self._space_tag = self._keep_string(SPACE_TAG_NAME)
         # What the string IDs of tags in gold data mean, as far as seen.
         self._gold_labels: dict[int, int] = {0: MISSING}
 
     def _tag_strings(self, doc: Doc) -> Iterator[str]:
-        for tag in np.unique(read_tags(doc)).tolist():
+        for tag in np.unique(read_tags(doc)[find_words(doc)]).tolist():
             if tag:
                 yield doc.vocab.strings[tag]
 
@@ -231,17 +252,22 @@ class DynselTagger(DynselComponent):
 
     def get_gold(self, example: Example) -> GoldDoc:
         """The gold labels of a predicted doc, aligned where the words differ."""
-        if have_same_tokens(example.predicted, example.reference):
+        words = find_words(example.predicted)
+        if have_same_words(example.predicted, example.reference):
+            of_reference = find_words(example.reference)
             strings = example.reference.vocab.strings
-            tags = read_tags(example.reference).tolist()
+            tags = read_tags(example.reference)[of_reference].tolist()
             for tag in set(tags) - self._gold_labels.keys():
                 self._gold_labels[tag] = self._get_label(strings[tag])
-            labels = [self._gold_labels[tag] for tag in tags]
-            starts = read_sent_starts(example.reference)
+            found = [self._gold_labels[tag] for tag in tags]
+            starts = hand_on_starts(read_sent_starts(example.reference), of_reference)
         else:
             aligned = example.get_aligned("TAG", as_string=True)
-            labels = [self._get_label(tag or "") for tag in aligned]
-            starts = np.array(
-                [start or 0 for start in example.get_aligned_sent_starts()], "int32"
-            )
-        return GoldDoc(example.predicted, np.array(labels, dtype="int32"), starts)
+            found = [self._get_label(aligned[word] or "") for word in words]
+            given = [start or 0 for start in example.get_aligned_sent_starts()]
+            starts = hand_on_starts(np.array(given, dtype="int32"), words)
+        labels = np.full(len(example.predicted), MISSING, dtype="int32")
+        labels[words] = found
+        sent_starts = np.zeros(len(labels), dtype="int32")
+        sent_starts[words] = starts
+        return GoldDoc(example.predicted, labels, sent_starts)
