@@ -404,10 +404,10 @@ class DynselNER(DynselComponent):
         if key is None or key not in example.reference.spans:
             return []
         reference = example.reference
-        entities = {(*_trim(ent), ent.label_) for ent in reference.ents}
+        entities = {(_trim(ent), ent.label_) for ent in reference.ents}
         spans = [span for span in reference.spans[key] if _trim(span)]
         for span in spans:
-            if (*_trim(span), span.label_) in entities:
+            if (_trim(span), span.label_) in entities:
                 raise ValueError(
                     Errors.DS101.format(
                         name=self.name,
@@ -420,10 +420,11 @@ class DynselNER(DynselComponent):
         aligned = example.get_aligned_spans_y2x(spans, allow_overlap=True)
         self._check_types({span.label_ for span in aligned} - {"O"}, add_labels)
         index = {label: i for i, label in enumerate(self.cfg["labels"])}
+        trimmed = [(_trim(span), span.label_) for span in aligned]
         return [
-            (*_trim(span), index[span.label_])
-            for span in aligned
-            if span.label_ in index and _trim(span)
+            (tokens.start, tokens.stop, index[label])
+            for tokens, label in trimmed
+            if label in index and tokens
         ]
 
 
@@ -492,7 +493,8 @@ def _put_at(words: np.ndarray, found: np.ndarray, n_tokens: int) -> np.ndarray:
     return actions
 
 
-def _trim(span: Span) -> tuple[int, ...]:
-    """The start and the end of a span without white space around it, or nothing."""
-    words = [token.i for token in span if not token.is_space]
-    return (words[0], words[-1] + 1) if words else ()
+def _trim(span: Span) -> range:
+    """The tokens of a span without white space around it."""
+    words = find_words(span.doc)
+    words = words[(words >= span.start) & (words < span.end)].tolist()
+    return range(words[0], words[-1] + 1) if words else range(0)

@@ -361,9 +361,7 @@ class DynselParser(DynselComponent):
         golds = [self.get_gold(example) for example in examples]
         self._just_updated = RecentDocs(gold.doc for gold in golds)
         golds = [
-            gold
-            for gold in golds
-            if (gold.heads != MISSING).any() or _has_starts(gold)
+            gold for gold in golds if (gold.heads != MISSING).any() or _has_starts(gold)
         ]
         if golds:
             losses[self.name] += engine.update(golds, drop=drop)
@@ -511,7 +509,9 @@ class DynselParser(DynselComponent):
         else:
             self._classify(tree)
             aligned, names = example.get_aligned_parse(projectivize=not tree.is_partial)
-            heads[words] = [MISSING if aligned[i] is None else aligned[i] for i in words]
+            heads[words] = [
+                MISSING if aligned[i] is None else aligned[i] for i in words
+            ]
             heads[self._find_missing(example)] = MISSING
             labels[words] = [self._get_label(names[i] or "") for i in words]
             given = [

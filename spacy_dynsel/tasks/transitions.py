@@ -579,7 +579,11 @@ class ParsingModel(Resumable):
         if self._reader is None:
             return dump_model({"task": self.task, "labels": None}, {})
         parts = {part.name: part.meta() for part in self.parts}
-        meta = {"task": self.task, "labels": self.labels, "parts": parts}
+        meta: dict[str, Any] = {
+            "task": self.task,
+            "labels": self.labels,
+            "parts": parts,
+        }
         if not self._blank_lines_split:
             meta["split_blank_lines"] = False
         arrays = {
