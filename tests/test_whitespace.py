@@ -691,3 +691,23 @@ def test_vocabularies_without_attributes(getters):
     assert tagger.engine.to_bytes() == expected.engine.to_bytes()
     doc = tagger(Doc(bare.vocab, words=["Eat", "\n", "12", "\n\n", "hams"]))
     assert [token.tag_ for token in doc] == ["VB", "_SP", "CD", "_SP", "NNS"]
+
+
+def test_parser_of_a_vocabulary_with_norms_only():
+    """Words can be told apart, so that a label for one of them is learned."""
+    vocab = Vocab(lex_attr_getters={NORM: lambda text: text})
+    nlp = spacy.blank("xx", vocab=vocab)
+    nlp.add_pipe("dynsel_parser")
+    words = ["a", "b", "c", "d"]
+    gold = Doc(
+        vocab,
+        words=words,
+        heads=[1, 1, 3, 3],
+        deps=["right", "ROOT", "left", "ROOT"],
+    )
+    examples = [Example(Doc(vocab, words=words), gold)]
+    nlp.initialize(lambda: examples)
+    for _ in range(40):
+        nlp.update(examples)
+    doc = nlp(Doc(vocab, words=words))
+    assert [token.dep_ for token in doc] == ["right", "ROOT", "left", "ROOT"]
