@@ -1,3 +1,4 @@
+from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from .core.lexicon cimport Arena, Lexicon, LexiconC
@@ -7,6 +8,10 @@ from .core.typedefs cimport atom_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_
 cdef enum:
     # Stands for an action that is none: the token keeps its annotation.
     KEEP_C = 0xFFFF
+    # Stands for the tag of white space, which is no label.
+    SPACE_TAG_C = 0xFFFF
+    # The first atom of a record of white space that holds a blank line; see make_record.
+    BLANK_LINE = 1
 
 
 cdef enum Case:
@@ -39,10 +44,11 @@ cdef struct SequenceC:
 
 cdef struct EntityTokenC:
     uint64_t type            # of the entity that is set
+    int token
     atom_t tag
     uint8_t iob              # as TokenC has it
-    uint8_t is_space
     uint8_t starts           # whether a sentence starts here
+    uint8_t is_barred        # whether white space before it has an annotation that is set
 
 
 cdef struct ParseTokenC:
@@ -51,6 +57,7 @@ cdef struct ParseTokenC:
     uint8_t pos
     int8_t sent_start        # as TokenC has it
     uint8_t is_space
+    uint8_t is_blank_line    # at which a sentence ends, for the parser to say
 
 
 cdef class LexemeReader:
@@ -68,14 +75,27 @@ cdef class LexemeReader:
     cdef int read(self, object strings, const void* lexeme, atom_t* atoms) except -1
 
 
-cdef void read_tokens(const SequenceC* sequence, EntityTokenC* result) noexcept nogil
+cdef int read_entity_words(
+    const SequenceC* sequence, EntityTokenC* result
+) noexcept nogil
+cdef void fill_spaces(
+    const SequenceC* sequence, bint keeps, uint16_t* actions, int32_t* leads
+) noexcept nogil
 cdef void read_parse_tokens(const SequenceC* sequence, ParseTokenC* result) noexcept nogil
 cdef size_t read_docs(list docs, vector[SequenceC]& whole) except? 0
 cdef int sentence_end(const SequenceC* sequence, int start) noexcept nogil
-cdef void read_orths(
-    const SequenceC* sequence, int start, int n, uint64_t* orths
+cdef int read_words(
+    const SequenceC* sequence, int start, int end, uint64_t* orths, int* words
 ) noexcept nogil
-cdef size_t split_docs(list docs, vector[SequenceC]& sequences) except? 0
+cdef int read_neighbours(
+    const SequenceC* sequence,
+    int start,
+    int end,
+    int step,
+    int most,
+    uint64_t* orths,
+    int* words,
+) noexcept nogil
 cdef bint find_records(
     const SequenceC* sequence,
     int start,
@@ -88,6 +108,16 @@ cdef bint find_records(
 cdef int make_records(
     const SequenceC* sequence,
     int start,
+    int n,
+    LexemeRecC** records,
+    object doc,
+    Lexicon lexicon,
+    LexemeReader reader,
+    Arena scratch,
+) except -1
+cdef int make_word_records(
+    const SequenceC* sequence,
+    const int* words,
     int n,
     LexemeRecC** records,
     object doc,

@@ -24,9 +24,12 @@ from spacy.typedefs cimport attr_t
 
 import numpy as np
 import spacy.about
+from spacy.lang.lex_attrs import LEX_ATTRS, word_shape
+from spacy.strings import get_string_id
 from spacy.vocab import Vocab
 
 from .core.hashing cimport fold, hash_bytes, mix
+from .core.leads cimport NO_DECISION
 from .core.lexicon cimport FIRST_VALUE, UNKNOWN, find_record
 
 from .errors import Errors
@@ -70,6 +73,23 @@ cdef attr_t FLAG_MASK = (
 )
 
 N_CASES = N_CASES_C
+SPACE_TAG = SPACE_TAG_C
+
+# What marks white space where a vocabulary sets no flags at all.
+cdef enum:
+    MAX_RUN = 8
+    N_COMMON_SPACES = 4 * MAX_RUN
+
+cdef uint64_t[N_COMMON_SPACES] COMMON_SPACES
+
+
+def _fill_common_spaces() -> None:
+    for i, space in enumerate(("\n", " ", "\t", "\r\n")):
+        for j in range(MAX_RUN):
+            COMMON_SPACES[i * MAX_RUN + j] = get_string_id(space * (j + 1))
+
+
+_fill_common_spaces()
 
 cdef enum:
     # See restore_arcs.
@@ -122,7 +142,7 @@ cdef class LexemeReader:
         )
 
     cdef int read(self, object strings, const void* lexeme, atom_t* atoms) except -1:
-        cdef const LexemeC* lex = <const LexemeC*>lexeme
+        cdef LexemeC lex = (<const LexemeC*>lexeme)[0]
         cdef TextC word
         cdef TextC lower
         cdef ColumnC column
@@ -131,7 +151,13 @@ cdef class LexemeReader:
         # Symbols and the strings of foreign vocabularies are not in the map; then
         # these variables keep their bytes alive.
         word_bytes = get_text(strings, lex.orth, &word)
-        lower_bytes = get_text(strings, lex.lower, &lower)
+        lowered = complete_lexeme(strings, &lex)
+        if lowered is None:
+            lower_bytes = get_text(strings, lex.lower, &lower)
+        else:
+            lower_bytes = lowered.encode("utf8")
+            lower.start = lower_bytes
+            lower.n_bytes = len(lower_bytes)
         for i in range(<int>self._columns.size()):
             column = self._columns[i]
             if column.kind == WORD:
@@ -159,7 +185,7 @@ cdef class LexemeReader:
                         (value - FIRST_VALUE) & ((1 << column.size) - 1)
                     )
             elif column.kind == CASE:
-                atoms[i] = FIRST_VALUE + get_case(lex, &word, &lower)
+                atoms[i] = FIRST_VALUE + get_case(&lex, &word, &lower)
             elif column.kind == PREFIX:
                 atoms[i] = hash_affix(lower.start, prefix_bytes(&lower, column.size))
             else:
@@ -171,6 +197,27 @@ cdef class LexemeReader:
 cdef struct TextC:
     const unsigned char* start
     int n_bytes
+
+
+cdef object complete_lexeme(object strings, LexemeC* lex):
+    """Fill in from the string what the vocabulary leaves empty. RETURNS: The lower form
+    if it was missing, else None."""
+    lowered = None
+    if lex.lower and lex.norm and lex.shape and lex.flags:
+        return None
+    text = strings[lex.orth]
+    if not lex.lower:
+        lowered = text.lower()
+        lex.lower = get_string_id(lowered)
+    if not lex.norm:
+        lex.norm = lex.lower
+    if not lex.shape:
+        lex.shape = get_string_id(word_shape(text))
+    if not lex.flags:
+        for attribute, getter in LEX_ATTRS.items():
+            if attribute < 64 and getter(text):
+                lex.flags |= <attr_t>1 << <int>attribute
+    return lowered
 
 
 cdef object get_text(StringStore strings, attr_t orth, TextC* text):
@@ -331,29 +378,115 @@ cdef int sentence_end(const SequenceC* sequence, int start) noexcept nogil:
     return end
 
 
-cdef void read_orths(
-    const SequenceC* sequence, int start, int n, uint64_t* orths
-) noexcept nogil:
-    cdef const TokenC* tokens = <const TokenC*>sequence.tokens + start
+cdef inline bint is_space(const LexemeC* lex) noexcept nogil:
     cdef int i
-    for i in range(n):
-        orths[i] = tokens[i].lex.orth
+    if lex.flags:
+        return lex.flags >> IS_SPACE & 1
+    for i in range(N_COMMON_SPACES):
+        if lex.orth == COMMON_SPACES[i]:
+            return True
+    return False
 
 
-cdef void read_tokens(
+cdef int read_words(
+    const SequenceC* sequence, int start, int end, uint64_t* orths, int* words
+) noexcept nogil:
+    """Read the words among the tokens start : end, all but white space.
+
+    orths, words: [end - start] Where to put their orths and which tokens they are.
+    RETURNS: Their number.
+    """
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef int n = 0
+    cdef int i
+    for i in range(start, end):
+        orths[n] = tokens[i].lex.orth
+        words[n] = i
+        n += not is_space(tokens[i].lex)
+    return n
+
+
+cdef int read_neighbours(
+    const SequenceC* sequence,
+    int start,
+    int end,
+    int step,
+    int most,
+    uint64_t* orths,
+    int* words,
+) noexcept nogil:
+    """Read the first words among the tokens from start to end, which is not reached, in
+    steps of 1 or -1; arrays are filled in the same direction. RETURNS: Their number."""
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef int n = 0
+    while n < most and start != end:
+        if not is_space(tokens[start].lex):
+            orths[n * step] = tokens[start].lex.orth
+            words[n * step] = start
+            n += 1
+        start += step
+    return n
+
+
+cdef int read_entity_words(
     const SequenceC* sequence, EntityTokenC* result
 ) noexcept nogil:
-    """What entity recognition has to know about tokens besides their lexemes."""
+    """What entity recognition has to know about words besides their lexemes. What white
+    space begins, a sentence or an entity, begins with the next word. RETURNS: The
+    number of words."""
     cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef int n = 0
     cdef int i
+    cdef bint starts = False
+    cdef bint begins = False
+    cdef bint is_barred = False
     for i in range(sequence.length):
-        result[i].tag = UNKNOWN
+        starts |= tokens[i].sent_start == 1
+        if is_space(tokens[i].lex):
+            begins |= tokens[i].ent_iob == 3
+            is_barred |= tokens[i].ent_iob == 3 or tokens[i].ent_iob == 1
+            continue
+        result[n].token = i
+        result[n].tag = UNKNOWN
         if tokens[i].tag:
-            result[i].tag = fold(tokens[i].tag)
-        result[i].type = tokens[i].ent_type
-        result[i].iob = <uint8_t>tokens[i].ent_iob
-        result[i].is_space = tokens[i].lex.flags & (<attr_t>1 << IS_SPACE) != 0
-        result[i].starts = tokens[i].sent_start == 1
+            result[n].tag = fold(tokens[i].tag)
+        result[n].type = tokens[i].ent_type
+        result[n].iob = <uint8_t>tokens[i].ent_iob
+        if begins and result[n].iob == 1:
+            result[n].iob = 3
+        result[n].starts = starts
+        result[n].is_barred = is_barred
+        starts = begins = is_barred = False
+        n += 1
+    return n
+
+
+cdef void fill_spaces(
+    const SequenceC* sequence, bint keeps, uint16_t* actions, int32_t* leads
+) noexcept nogil:
+    """Give white space its actions: within an entity it goes on, elsewhere it is
+    outside.
+
+    keeps: Whether white space of an entity that was set keeps its annotation.
+    actions: [length] Those of words are there.
+    leads: [length] Where to note that nothing was decided, or NULL.
+    """
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef uint16_t inside = 0
+    cdef int i, kind
+    for i in range(sequence.length):
+        if is_space(tokens[i].lex):
+            actions[i] = inside
+            if keeps and (tokens[i].ent_iob == 3 or tokens[i].ent_iob == 1):
+                actions[i] = KEEP_C
+            if leads != NULL:
+                leads[i] = NO_DECISION
+            continue
+        inside = 0
+        if actions[i] != KEEP_C and actions[i] != 0:
+            kind = (actions[i] - 1) % 4
+            if kind < 2:
+                inside = <uint16_t>(actions[i] - kind + 1)
 
 
 cdef void read_parse_tokens(
@@ -367,28 +500,8 @@ cdef void read_parse_tokens(
         result[i].lower = tokens[i].lex.lower
         result[i].pos = <uint8_t>tokens[i].pos
         result[i].sent_start = <int8_t>tokens[i].sent_start
-        result[i].is_space = tokens[i].lex.flags & (<attr_t>1 << IS_SPACE) != 0
-
-
-cdef size_t split_docs(list docs, vector[SequenceC]& sequences) except? 0:
-    """The sequences of some docs: sentences where their starts are set, else the
-    whole. RETURNS: The number of tokens."""
-    cdef vector[SequenceC] whole
-    cdef SequenceC part
-    cdef size_t i
-    cdef int start, end
-    n_tokens = read_docs(docs, whole)
-    for i in range(whole.size()):
-        start = 0
-        while start < whole[i].length:
-            end = sentence_end(&whole[i], start)
-            part = whole[i]
-            part.tokens = <const TokenC*>whole[i].tokens + start
-            part.length = end - start
-            part.offset += start
-            sequences.push_back(part)
-            start = end
-    return n_tokens
+        result[i].is_space = is_space(tokens[i].lex)
+        result[i].is_blank_line = False
 
 
 cdef bint find_records(
@@ -432,25 +545,68 @@ cdef int make_records(
     for is made in the scratch memory and lives as long as that is not cleared."""
     cdef const TokenC* tokens = <const TokenC*>sequence.tokens
     cdef StringStore strings = (<Doc?>doc).vocab.strings
-    cdef LexemeRecC* record
-    cdef const LexemeC* lexeme
-    cdef bint keep
     cdef int i
     for i in range(n):
-        if records[i] != NULL:
-            continue
-        lexeme = tokens[start + i].lex
-        # It may have come up since, in this sequence or in another thread.
-        record = find_record(&lexicon.c, lexeme.orth)
-        if record == NULL:
-            keep = not lexicon.is_full()
-            record = lexicon.new_record(lexeme.orth, lexicon.arena if keep else scratch)
-            reader.read(strings, lexeme, record.atoms)
-            lexicon.finish_record(record)
-            if keep:
-                lexicon.publish(record)
-        records[i] = record
+        if records[i] == NULL:
+            records[i] = make_record(
+                tokens[start + i].lex, strings, lexicon, reader, scratch
+            )
     return 0
+
+
+cdef int make_word_records(
+    const SequenceC* sequence,
+    const int* words,
+    int n,
+    LexemeRecC** records,
+    object doc,
+    Lexicon lexicon,
+    LexemeReader reader,
+    Arena scratch,
+) except -1:
+    """Make the records that are missing for some words of a sequence, see
+    make_records."""
+    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
+    cdef StringStore strings = (<Doc?>doc).vocab.strings
+    cdef int i
+    for i in range(n):
+        if records[i] == NULL:
+            records[i] = make_record(
+                tokens[words[i]].lex, strings, lexicon, reader, scratch
+            )
+    return 0
+
+
+cdef LexemeRecC* make_record(
+    const LexemeC* lexeme,
+    StringStore strings,
+    Lexicon lexicon,
+    LexemeReader reader,
+    Arena scratch,
+) except NULL:
+    # It may have come up since, in the same sequence or in another thread.
+    cdef LexemeRecC* record = find_record(&lexicon.c, lexeme.orth)
+    cdef bint keep = not lexicon.is_full()
+    if record != NULL:
+        return record
+    record = lexicon.new_record(lexeme.orth, lexicon.arena if keep else scratch)
+    reader.read(strings, lexeme, record.atoms)
+    lexicon.finish_record(record)
+    if is_space(lexeme):
+        # No template sees white space: there is room to say what it is. These values
+        # are good for any column, should another vocabulary take it for a word.
+        record.atoms[0] = UNKNOWN
+        if is_blank_line(strings[lexeme.orth]):
+            record.atoms[0] = BLANK_LINE
+    if keep:
+        lexicon.publish(record)
+    return record
+
+
+def is_blank_line(str text not None) -> bool:
+    """Whether white space holds two line breaks, or the one that ends a paragraph."""
+    n_breaks = text.count("\n") + text.count("\r") - text.count("\r\n")
+    return n_breaks >= 2 or "\u2029" in text
 
 
 def write_tags(
@@ -458,23 +614,32 @@ def write_tags(
     const uint16_t[::1] labels not None,
     const uint64_t[::1] tags not None,
     bint overwrite,
+    uint64_t space_tag,
 ) -> None:
     """Set token.tag.
 
     docs (list[Doc]): The docs.
-    labels (array): The label of each token of all docs.
+    labels (array): The label of each token of all docs, SPACE_TAG for white space.
     tags (array): The string ID for each label.
     overwrite (bool): Whether to replace tags that are set.
+    space_tag (int): The string ID of the tag of white space.
     """
     cdef Doc doc
     cdef Py_ssize_t offset = 0
     cdef Py_ssize_t i
-    cdef uint16_t highest = 0
+    cdef bint is_good = True
     for doc in docs:
         offset += doc.length
-    for i in range(labels.shape[0]):
-        highest = max(highest, labels[i])
-    if offset != labels.shape[0] or (offset and highest >= tags.shape[0]):
+    is_good = offset == labels.shape[0]
+    if is_good:
+        offset = 0
+        for doc in docs:
+            for i in range(doc.length):
+                is_good &= labels[offset + i] < tags.shape[0] or (
+                    labels[offset + i] == SPACE_TAG_C and is_space(doc.c[i].lex)
+                )
+            offset += doc.length
+    if not is_good:
         raise ValueError(
             Errors.DS045.format(n_predictions=labels.shape[0], n_tokens=offset)
         )
@@ -482,7 +647,10 @@ def write_tags(
     for doc in docs:
         for i in range(doc.length):
             if overwrite or doc.c[i].tag == 0:
-                doc.c[i].tag = tags[labels[offset + i]]
+                if labels[offset + i] == SPACE_TAG_C:
+                    doc.c[i].tag = space_tag
+                else:
+                    doc.c[i].tag = tags[labels[offset + i]]
         offset += doc.length
 
 
@@ -621,7 +789,7 @@ def restore_arcs(Doc doc not None, list lifted not None, dict labels not None) -
     first.assign(doc.length, -1)
     next_one.assign(doc.length, -1)
     for i in range(doc.length - 1, -1, -1):
-        if tokens[i].head and not tokens[i].lex.flags & (<attr_t>1 << IS_SPACE):
+        if tokens[i].head and not is_space(tokens[i].lex):
             next_one[i] = first[i + tokens[i].head]
             first[i + tokens[i].head] = i
     for token in lifted:
@@ -671,14 +839,68 @@ def read_pos(Doc doc not None):
     return pos
 
 
-def have_same_tokens(Doc one not None, Doc other not None) -> bool:
-    """Whether two docs have the same words, so that no alignment is needed."""
-    if one.length != other.length:
-        return False
-    for i in range(one.length):
-        if one.c[i].lex.orth != other.c[i].lex.orth:
+def have_same_words(Doc one not None, Doc other not None) -> bool:
+    """Whether two docs have the same words, whatever white space stands between them,
+    so that no alignment is needed."""
+    cdef int i = 0
+    cdef int j = 0
+    while True:
+        while i < one.length and is_space(one.c[i].lex):
+            i += 1
+        while j < other.length and is_space(other.c[j].lex):
+            j += 1
+        if i == one.length or j == other.length:
+            return i == one.length and j == other.length
+        if one.c[i].lex.orth != other.c[j].lex.orth:
             return False
-    return True
+        i += 1
+        j += 1
+
+
+def find_words(Doc doc not None):
+    """Which tokens are words: all but white space."""
+    words = np.empty(doc.length, dtype="int32")
+    cdef int32_t[::1] view = words
+    cdef int i, n = 0
+    for i in range(doc.length):
+        if not is_space(doc.c[i].lex):
+            view[n] = i
+            n += 1
+    return words[:n]
+
+
+def hand_on_starts(const int32_t[::1] starts not None, const int32_t[::1] words not None):
+    """What is known about sentence starts, for words: one at white space is as good as
+    one at the next word.
+
+    starts (array): For each token 1 for a start, -1 for none, 0 where it is not known.
+    words (array): The tokens that are words.
+    """
+    result = np.empty(words.shape[0], dtype="int32")
+    cdef int32_t[::1] view = result
+    cdef int i, token = 0
+    for i in range(words.shape[0]):
+        view[i] = starts[words[i]]
+        while token < words[i]:
+            if starts[token] == 1:
+                view[i] = 1
+            token += 1
+        token += 1
+    return result
+
+
+def find_blank_lines(Doc doc not None):
+    """For each word whether there is a blank line between it and the word before."""
+    cdef StringStore strings = doc.vocab.strings
+    words = find_words(doc)
+    result = np.zeros(len(words), dtype=bool)
+    cdef const int32_t[::1] view = words
+    cdef int i, token
+    for i in range(1, view.shape[0]):
+        for token in range(view[i - 1] + 1, view[i]):
+            if is_blank_line(strings[doc.c[token].lex.orth]):
+                result[i] = True
+    return result
 
 
 def read_tags(Doc doc not None):
@@ -723,11 +945,14 @@ def read_entities(Doc doc not None) -> tuple:
 
 
 def read_lowers(Doc doc not None):
-    """The string IDs of token.lower."""
+    """The string IDs of token.lower; where the vocabulary has none, those of the words
+    in lower case."""
     lowers = np.empty(doc.length, dtype="uint64")
     cdef uint64_t[::1] view = lowers
     for i in range(doc.length):
         view[i] = doc.c[i].lex.lower
+        if view[i] == 0:
+            view[i] = get_string_id(doc.vocab.strings[doc.c[i].lex.orth].lower())
     return lowers
 
 

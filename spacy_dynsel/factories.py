@@ -179,6 +179,7 @@ DEFAULT_PARSER_MODEL = {
         "keep_training_state": False,
         "min_label_freq": 10,
         "scorer": {"@scorers": "spacy.parser_scorer.v1"},
+        "split_blank_lines": None,
     },
     default_score_weights={
         "dep_uas": 0.5,
@@ -203,6 +204,7 @@ def make_parser(
     keep_training_state: bool,
     min_label_freq: int,
     scorer: Callable[..., dict[str, Any]] | None,
+    split_blank_lines: bool | None,
 ) -> DynselParser:
     return DynselParser(
         nlp.vocab,
@@ -218,4 +220,5 @@ def make_parser(
         keep_training_state=keep_training_state,
         min_label_freq=min_label_freq,
         scorer=scorer,
+        split_blank_lines=split_blank_lines,
     )

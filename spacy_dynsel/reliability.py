@@ -11,7 +11,9 @@ from .confidence import Choice, choose
 from .pipeline.ner import DynselNER
 from .pipeline.parser import DynselParser
 from .pipeline.tagger import DynselTagger
+from .tasks.bilou import MISSING
 from .tasks.model import get_fold
+from .tasks.tagging import SPACE_TAG
 from .tasks.transitions import SPACE
 
 
@@ -88,10 +90,13 @@ def _compare_tags(
     component: DynselTagger, examples: list[Example], batch: Any
 ) -> Verdicts:
     return [
-        (None if not gold else gold == token.tag_, number)
-        for number, example in enumerate(examples)
-        for token, gold in zip(
-            example.predicted, example.get_aligned("TAG", as_string=True), strict=True
+        (None if not gold or label == SPACE_TAG else gold == token.tag_, number)
+        for number, (example, labels) in enumerate(zip(examples, batch, strict=True))
+        for token, gold, label in zip(
+            example.predicted,
+            example.get_aligned("TAG", as_string=True),
+            labels.tolist(),
+            strict=True,
         )
     ]
 
@@ -116,23 +121,17 @@ def _compare_arcs(
 def _compare_entities(
     component: DynselNER, examples: list[Example], batch: Any
 ) -> Verdicts:
-    labels = component.cfg["labels"]
-    gold = []
-    missing = []
-    for example in examples:
-        spans = example.get_aligned_spans_y2x(example.reference.ents)
-        gold.append({(span.start, span.end, span.label_) for span in spans})
-        tags = example.get_aligned_ner()
-        missing.append({i for i, tag in enumerate(tags) if tag in (None, "-")})
-    return [
-        (
-            None
-            if missing[doc] & set(range(start, end))
-            else (start, end, labels[label]) in gold[doc],
-            doc,
-        )
-        for doc, start, end, label in component.engine.find_entities(batch)
-    ]
+    golds = [component.get_gold(example).actions.tolist() for example in examples]
+    verdicts: Verdicts = []
+    for doc, start, end, label in component.engine.find_entities(batch):
+        found = golds[doc][start:end]
+        if MISSING in found:
+            verdicts.append((None, doc))
+            continue
+        first = 1 + 4 * label
+        expected = [first, *[first + 1] * (end - start - 2), first + 2]
+        verdicts.append((found == (expected if end > start + 1 else [first + 3]), doc))
+    return verdicts
 
 
 COMPARE: dict[type, Callable[..., Verdicts]] = {

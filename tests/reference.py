@@ -18,6 +18,7 @@ from spacy_dynsel.templates import Template, Templates, parse_templates
 WORD64 = (1 << 64) - 1
 BEFORE_START, AFTER_END = 1, 2
 N_RESERVED = 3
+SPACE_TAG = 0xFFFF
 FLAGS = [
     "IS_ALPHA",
     "IS_BRACKET",
@@ -152,11 +153,14 @@ def template_key(
 
 
 def split_sentences(doc: Doc) -> list[list[Token]]:
+    """The words of each sentence. One that starts with white space starts with the next
+    word."""
     sentences: list[list[Token]] = []
     for token in doc:
         if token.i == 0 or token.sent_start == 1:
             sentences.append([])
-        sentences[-1].append(token)
+        if not token.is_space:
+            sentences[-1].append(token)
     return sentences
 
 
@@ -215,13 +219,14 @@ class ReferenceTagger:
         ]
 
     def predict(self, doc: Doc, margin: float) -> tuple[list[int], list[int]]:
-        """RETURNS (tuple): The labels, and the numbers of templates."""
-        labels, ranks = [], []
+        """RETURNS (tuple): The labels, and the numbers of templates for words."""
+        labels, ranks = [SPACE_TAG] * len(doc), []
         for tokens in split_sentences(doc):
             history = self.look_ahead(tokens)
             for position in range(len(tokens)):
                 label, rank = self.decide(tokens, position, history, margin)
                 history[position] = label
                 ranks.append(rank)
-            labels += history
+            for token, label in zip(tokens, history, strict=True):
+                labels[token.i] = label
         return labels, ranks

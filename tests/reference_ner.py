@@ -1,7 +1,8 @@
 """A slow and obvious entity recognizer that the compiled one is compared with.
 
 It shares only the model file's contents and the plain hashing of reference.py: entities
-are found by going through the doc token by token, looking up everything anew.
+are found by going through the doc word by word, looking up everything anew. White space
+is filled in at the end.
 """
 
 from collections import Counter, defaultdict
@@ -37,8 +38,24 @@ def mirror(action: int) -> int:
     return action + {0: 2, 1: 0, 2: -2, 3: 0}[(action - 1) % 4]
 
 
+def find_start(token: Token) -> int:
+    """Where the entity of a token starts."""
+    doc, i = token.doc, token.i
+    while doc[i].ent_iob == 1:
+        i -= 1
+    return i
+
+
+def find_end(token: Token) -> int:
+    """Where the entity of a token ends."""
+    doc, i = token.doc, token.i + 1
+    while i < len(doc) and doc[i].ent_iob == 1:
+        i += 1
+    return i
+
+
 class Reading:
-    """A doc in reading order: tokens by step, and what was decided so far."""
+    """A doc in reading order: words by step, and what was decided so far."""
 
     def __init__(self, doc: Doc, *, backwards: bool) -> None:
         self.backwards = backwards
@@ -49,7 +66,8 @@ class Reading:
             if token.sent_start == 1 and sentence:
                 self._add(sentence)
                 sentence = []
-            sentence.append(token)
+            if not token.is_space:
+                sentence.append(token)
         if sentence:
             self._add(sentence)
         self.actions: list[int] = []
@@ -198,41 +216,34 @@ class ReferenceNER:
         """The action, as read, that stands for an entity which is set."""
         if token.ent_type_ not in self.labels:
             return 0
-        doc = token.doc
-        goes_on = token.i + 1 < len(doc) and doc[token.i + 1].ent_iob == 1
-        kinds = (0, 3) if token.ent_iob == 3 else (1, 2)
-        kind = kinds[0] if goes_on else kinds[1]
+        entity = list(token.doc[find_start(token) : find_end(token)])
+        words = [t.i for t in entity if not t.is_space]
+        kinds = (0, 3) if token.i == words[0] else (1, 2)
+        kind = kinds[0] if token.i != words[-1] else kinds[1]
         action = 1 + 4 * self.labels.index(token.ent_type_) + kind
         return mirror(action) if self.backwards else action
 
     def can_go_on(self, reading: Reading, step: int, keep: bool) -> bool:
         """Whether an entity may reach beyond a step."""
-        for after in range(step + 1, len(reading.tokens)):
-            if reading.sentences[after] != reading.sentences[step]:
-                return False
-            if keep and reading.tokens[after].ent_iob in (1, 3):
-                return False
-            if not (self.backwards and reading.tokens[after].is_space):
-                return True
-        return False
+        if not reading.inside(step + 1, reading.sentences[step]):
+            return False
+        here, there = sorted(token.i for token in reading.tokens[step : step + 2])
+        between = [
+            *reading.tokens[step].doc[here + 1 : there],
+            reading.tokens[step + 1],
+        ]
+        return not (keep and any(token.ent_iob in (1, 3) for token in between))
 
     def valid(
         self, reading: Reading, step: int, open_type: int, keep: bool
     ) -> list[int]:
         goes_on = self.can_go_on(reading, step, keep)
-        space = reading.tokens[step].is_space
         if open_type >= 0:
-            actions = [2 + 4 * open_type] if goes_on else []
-            if not (self.backwards and space):
-                actions.append(3 + 4 * open_type)
-            return actions
+            return [2 + 4 * open_type] * goes_on + [3 + 4 * open_type]
         actions = [0]
         for label in range(len(self.labels)):
-            if goes_on and (self.backwards or not space):
-                actions.append(1 + 4 * label)
-            if not space:
-                actions.append(4 + 4 * label)
-        return sorted(actions)
+            actions += [1 + 4 * label] * goes_on + [4 + 4 * label]
+        return actions
 
     def decide(
         self,
@@ -303,4 +314,12 @@ class ReferenceNER:
             if action and (action - 1) % 4 < 2:
                 open_type = (action - 1) // 4
             result[token.i] = mirror(action) if self.backwards else action
+        for token in doc:
+            if token.is_space:
+                if keep and token.ent_iob in (1, 3):
+                    result[token.i] = KEEP
+                elif token.i and result[token.i - 1] not in (0, KEEP):
+                    # After B or I the entity goes on, after L and U it does not.
+                    before = result[token.i - 1]
+                    result[token.i] = {1: before + 1, 2: before}.get(before % 4, 0)
         return result, ranks, leads

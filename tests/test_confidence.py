@@ -182,11 +182,12 @@ def test_tokens_with_a_tag_and_an_arc(fitted, folder):
     doc = fitted("Did she see the new trailer in London ?  Yes .")
     for token in doc:
         tag, arc = token._.dynsel_tag_confidence, token._.dynsel_arc_confidence
-        assert 0 < tag < 1
         if token.is_space:
+            assert tag is None
             assert arc is None
-            assert token._.dynsel_confidence == tag
+            assert token._.dynsel_confidence is None
         else:
+            assert 0 < tag < 1
             assert 0 < arc < 1
             assert token._.dynsel_confidence == min(tag, arc)
     fitted.get_pipe("dynsel_tagger").confidence = False

@@ -94,8 +94,8 @@ def random_model(
     keys = set()
     for doc in docs:
         reading = Reading(doc, backwards=direction == "rtl")
-        reading.actions = rng.integers(0, n_actions, len(doc)).tolist()
-        for step in range(len(doc)):
+        reading.actions = rng.integers(0, n_actions, len(reading.tokens)).tolist()
+        for step in range(len(reading.tokens)):
             for template in templates.templates:
                 if rng.random() < 0.7:
                     keys.add(reference.key(reading, step, template))

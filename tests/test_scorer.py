@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as npst
 from spacy.tokens import Doc
 
 from models import make_file, templates_strategy
-from reference import ReferenceTagger, split_sentences, template_key
+from reference import SPACE_TAG, ReferenceTagger, split_sentences, template_key
 from spacy_dynsel.core.scorer import (
     kernel_names,
     pack_weights,
@@ -170,8 +170,12 @@ def check(
     assert batch.stage_counts.tolist() == counts
     for doc, (labels, doc_ranks) in zip(docs, expected, strict=True):
         explained = model.explain(doc, margin)
-        assert [e.label for e in explained] == [reference.labels[i] for i in labels]
-        assert [e.n_templates for e in explained] == doc_ranks
+        names = {SPACE_TAG: "_SP", **dict(enumerate(reference.labels))}
+        assert [e.label for e in explained] == [names[label] for label in labels]
+        of_words = [
+            e for e, token in zip(explained, doc, strict=True) if not token.is_space
+        ]
+        assert [e.n_templates for e in of_words] == doc_ranks
 
 
 @settings(max_examples=150, deadline=None)

@@ -12,6 +12,7 @@ from spacy.training import Example
 from wasabi import msg
 
 from ..atomic import write_file
+from ..bridge import find_words
 from ..describing import META_KEY
 from ..errors import Errors
 from ..ordering.calibration import (
@@ -24,6 +25,7 @@ from ..ordering.calibration import (
     one_margin,
 )
 from ..ordering.decisions import get_golds
+from ..tasks.bilou import MISSING
 from ..tasks.model import get_fold
 from ..timing import seconds
 from ._data import (
@@ -239,6 +241,10 @@ def count_right(
     cost = component.engine.mean_templates(batch.stage_counts)
     if hasattr(batch, "actions"):
         actions = np.concatenate([gold.actions for gold in golds])
+        for gold, end in zip(golds, batch.ends.tolist(), strict=True):
+            spaces = np.ones(len(gold.doc), dtype=bool)
+            spaces[find_words(gold.doc)] = False
+            actions[end - len(spaces) : end][spaces] = MISSING
         return (batch.actions == actions)[actions >= 0], cost
     labels = np.concatenate([gold.labels for gold in golds])
     return (batch.labels == labels)[labels >= 0], cost

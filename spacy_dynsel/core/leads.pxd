@@ -4,6 +4,8 @@ from .typedefs cimport score_t
 cdef enum:
     # The lead of a label that has no rival.
     NO_RIVAL = 1 << 20
+    # That of white space, about which nothing is decided.
+    NO_DECISION = (1 << 20) + 1
 
 
 cdef inline int find_lead(

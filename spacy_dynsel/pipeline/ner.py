@@ -8,13 +8,15 @@ import numpy as np
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline.ner import ner_score
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..bridge import (
-    have_same_tokens,
+    find_words,
+    hand_on_starts,
+    have_same_words,
     read_entities,
     read_sent_starts,
     write_entities,
@@ -31,6 +33,7 @@ from ..tasks.bilou import (
     Explanations,
     GoldEntities,
     action_names,
+    mark_starts,
 )
 from .component import (
     DynselComponent,
@@ -46,6 +49,9 @@ from .confidences import ANY
 class DynselNER(DynselComponent):
     """Recognizes named entities by a linear model that reads, for each token, only as
     many feature templates as it needs. A replacement for spaCy's EntityRecognizer.
+
+    Entities are made of words. White space between two words of an entity belongs to
+    it; it is neither learned nor seen, and the words around it are neighbours.
 
     vocab (Vocab): The shared vocabulary.
     model (Model): The model, see spacy_dynsel.DynamicNER.v1.
@@ -298,24 +304,29 @@ class DynselNER(DynselComponent):
     def _get_gold(self, example: Example, names: Names) -> GoldEntities:
         reference = example.reference
         self._check_types(_types_of(example))
-        if have_same_tokens(example.predicted, reference):
+        words = find_words(example.predicted)
+        if have_same_words(example.predicted, reference):
+            of_reference = find_words(reference)
             iobs, types = read_entities(reference)
             index = {int(type_): i for i, type_ in enumerate(names.ids)}
-            known = {t: index[t] for t in np.unique(types).tolist() if t in index}
-            actions = _to_actions(iobs, types, known)
-            starts = read_sent_starts(reference)
+            known = {t: index[t] for t in _find_types(reference) if t in index}
+            found = _to_actions(iobs, types, known)
+            _hand_on_ends(found, of_reference)
+            found = found[of_reference]
+            starts = hand_on_starts(read_sent_starts(reference), of_reference)
         else:
             tags = example.get_aligned_ner()
             by_name = {name: i for i, name in enumerate(action_names(names.labels))}
             by_name["-"] = MISSING
-            actions = np.array(
+            found = np.array(
                 [MISSING if not tag else by_name.get(tag, 0) for tag in tags], "int32"
             )
-            starts = np.array(
-                [start or 0 for start in example.get_aligned_sent_starts()], "int32"
-            )
-        starts = (starts == 1).astype("uint8")
-        starts[:1] = 1
+            _hand_on_ends(found, words)
+            found = found[words]
+            given = [start or 0 for start in example.get_aligned_sent_starts()]
+            starts = hand_on_starts(np.array(given, dtype="int32"), words)
+        actions = _put_at(words, found, len(example.predicted))
+        starts = mark_starts(example.predicted, words, starts)
         negatives = self._get_negatives(example, names)
         return GoldEntities(example.predicted, actions, starts, negatives)
 
@@ -381,10 +392,11 @@ class DynselNER(DynselComponent):
         key = self.cfg["incorrect_spans_key"]
         if key is None or key not in example.reference.spans:
             return []
-        entities = {(ent.start, ent.end, ent.label_) for ent in example.reference.ents}
-        spans = example.reference.spans[key]
+        reference = example.reference
+        entities = {(_trim(ent), ent.label_) for ent in reference.ents}
+        spans = [span for span in reference.spans[key] if _trim(span)]
         for span in spans:
-            if (span.start, span.end, span.label_) in entities:
+            if (_trim(span), span.label_) in entities:
                 raise ValueError(
                     Errors.DS101.format(
                         name=self.name,
@@ -397,18 +409,18 @@ class DynselNER(DynselComponent):
         aligned = example.get_aligned_spans_y2x(spans, allow_overlap=True)
         self._check_types({span.label_ for span in aligned})
         index = {label: i for i, label in enumerate(names.labels)}
+        trimmed = [(_trim(span), span.label_) for span in aligned]
         return [
-            (span.start, span.end, index[span.label_])
-            for span in aligned
-            if span.label_ in index
+            (tokens.start, tokens.stop, index[label])
+            for tokens, label in trimmed
+            if label in index and tokens
         ]
 
 
 def _types_of(example: Example) -> set[str]:
     """The labels of the entities of a reference."""
     strings = example.reference.vocab.strings
-    types = np.unique(read_entities(example.reference)[1]).tolist()
-    return {strings[type_] for type_ in types if type_}
+    return {strings[type_] for type_ in _find_types(example.reference) if type_}
 
 
 def _to_actions(
@@ -426,3 +438,58 @@ def _to_actions(
         kinds = np.where(iobs == 3, np.where(goes_on, 0, 3), np.where(goes_on, 1, 2))
         actions[here] = (1 + 4 * label + kinds)[here]
     return actions
+
+
+def _find_types(doc: Doc) -> list[int]:
+    """The string IDs of the labels of entities that have words."""
+    return np.unique(read_entities(doc)[1][find_words(doc)]).tolist()
+
+
+def _hand_on_ends(actions: np.ndarray, words: np.ndarray) -> None:
+    """Let entities begin and end with words: what stands at white space is handed on to
+    the token beside it.
+
+    actions (array): Those of all tokens, which are changed.
+    words (array): The tokens that are words.
+    """
+    spaces = np.setdiff1d(np.arange(len(actions)), words).tolist()
+    for i in spaces:
+        # From B to the I or L after it.
+        if actions[i] % 4 == 1 and i + 1 < len(actions):
+            if actions[i + 1] == actions[i] + 1:
+                actions[i + 1] = actions[i]
+            elif actions[i + 1] == actions[i] + 2:
+                actions[i + 1] = actions[i] + 3
+    for i in reversed(spaces):
+        # From L to the B or I before it.
+        if actions[i] > 0 and actions[i] % 4 == 3 and i:
+            if actions[i - 1] == actions[i] - 1:
+                actions[i - 1] = actions[i]
+            elif actions[i - 1] == actions[i] - 2:
+                actions[i - 1] = actions[i] + 1
+
+
+def _put_at(words: np.ndarray, found: np.ndarray, n_tokens: int) -> np.ndarray:
+    """The actions of all tokens, given those of words: white space within an entity
+    goes on with it, other white space is as well known as the word before it."""
+    actions = np.full(n_tokens, MISSING, dtype="int32")
+    actions[words] = found
+    if len(words) < n_tokens:
+        last = MISSING
+        is_word = np.zeros(n_tokens, dtype=bool)
+        is_word[words] = True
+        for i in range(n_tokens):
+            if is_word[i]:
+                last = actions[i]
+            elif last > 0 and last % 4 in (1, 2):
+                actions[i] = last - last % 4 + 2
+            elif last != MISSING:
+                actions[i] = 0
+    return actions
+
+
+def _trim(span: Span) -> range:
+    """The tokens of a span without white space around it."""
+    words = find_words(span.doc)
+    words = words[(words >= span.start) & (words < span.end)].tolist()
+    return range(words[0], words[-1] + 1) if words else range(0)

@@ -5,7 +5,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy import util
@@ -22,8 +22,11 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..bridge import (
+    find_blank_lines,
     find_untagged,
-    have_same_tokens,
+    find_words,
+    hand_on_starts,
+    have_same_words,
     read_lowers,
     read_parse,
     read_pos,
@@ -102,6 +105,25 @@ class ArcNames(Names):
         return self._index.get(name.partition(DELIMITER)[0], MISSING)
 
 
+class WordTree(NamedTuple):
+    """The trees of a doc without its white space.
+
+    doc (Doc): The doc.
+    heads (array): For each word the number of its head among the words, its own for a
+        root, MISSING where it is not known or white space.
+    deps (array): For each word the string ID of its label.
+    starts (array): For each word 1 if a sentence starts there, -1 if not, 0 where it
+        is not known.
+    is_partial (bool): Whether there are words without annotation.
+    """
+
+    doc: Doc
+    heads: np.ndarray
+    deps: np.ndarray
+    starts: np.ndarray
+    is_partial: bool
+
+
 class DynselParser(DynselComponent):
     """Parses sentences, and finds them where they are not set, by linear models that
     read, for each decision, only as many feature templates as they need. A
@@ -131,6 +153,10 @@ class DynselParser(DynselComponent):
     keep_training_state (bool): Whether to save what learning needs to go on later as if
         it had not been interrupted.
     scorer (Callable): The scoring method.
+    split_blank_lines (bool): Whether a blank line between two words, white space with
+        two line breaks, ends a sentence unless the next word is set not to start one.
+        Without a value the training data decide: it does, unless they have blank lines
+        and sentences start after at most half of them.
     """
 
     architecture = "spacy_dynsel.DynamicParser.v1"
@@ -156,6 +182,7 @@ class DynselParser(DynselComponent):
         keep_training_state: bool = False,
         min_label_freq: int = 10,
         scorer: Callable[..., dict[str, Any]] | None = parser_score,
+        split_blank_lines: bool | None = None,
     ) -> None:
         super().__init__(
             vocab,
@@ -171,6 +198,7 @@ class DynselParser(DynselComponent):
             branches=branches,
             label_margin=label_margin,
             min_label_freq=min_label_freq,
+            split_blank_lines=split_blank_lines,
         )
 
     calibrated_settings = ("margin", "label_margin", "branches", "branch_lead")
@@ -216,6 +244,16 @@ class DynselParser(DynselComponent):
     @branch_lead.setter
     def branch_lead(self, lead: float) -> None:
         self._set_checked("branch_lead", lead)
+
+    @property
+    def split_blank_lines(self) -> bool | None:
+        """Whether a blank line ends a sentence, or None for what the training data say.
+        Can be set at any time."""
+        return self.cfg["split_blank_lines"]
+
+    @split_blank_lines.setter
+    def split_blank_lines(self, split: bool | None) -> None:
+        self._set_checked("split_blank_lines", split)
 
     @property
     def is_resizable(self) -> bool:
@@ -400,9 +438,7 @@ class DynselParser(DynselComponent):
             for example, doc in zip(examples, tagged, strict=True)
         ]
         golds = [
-            gold
-            for gold in golds
-            if (gold.heads != MISSING).any() or gold.sent_starts[1:].any()
+            gold for gold in golds if (gold.heads != MISSING).any() or _has_starts(gold)
         ]
         if golds:
             losses[self.name] += engine.update(golds, drop=drop)
@@ -435,11 +471,18 @@ class DynselParser(DynselComponent):
             with_leads=with_leads,
         )
 
+    def _configure(self, engine: ParsingModel, cfg: dict[str, Any]) -> None:
+        super()._configure(engine, cfg)
+        engine.split_blank_lines = cfg["split_blank_lines"]
+
     def _check_settings(self, cfg: dict[str, Any]) -> Calibration | None:
         read_margin(cfg["label_margin"], self.engine.n_label_stages)
         check_number("branches", cfg["branches"], 0, MAX_BRANCHES)
         check_number("branch_lead", cfg["branch_lead"], 0, MAX_LEAD, whole=False)
         check_number("min_label_freq", cfg["min_label_freq"], 0, math.inf)
+        split = cfg["split_blank_lines"]
+        if split is not None and not isinstance(split, bool):
+            raise ValueError(Errors.DS210.format(name=self.name, value=split))
         return super()._check_settings(cfg)
 
     def _check_arc_label(self, label: Any) -> bool:
@@ -454,7 +497,7 @@ class DynselParser(DynselComponent):
         """The labels of arcs in the data, without those of lifted arcs that are rare."""
         counts: Counter[str] = Counter()
         for example in examples:
-            heads, deps = self._read_tree(example.reference)
+            heads, deps = self._projectivize(_read_tree(example.reference))
             counts.update(
                 dep
                 for i, (head, dep) in enumerate(zip(heads, deps, strict=True))
@@ -472,51 +515,55 @@ class DynselParser(DynselComponent):
 
     def _get_gold(self, example: Example, names: ArcNames) -> GoldParse:
         reference = example.reference
-        heads, deps = read_parse(reference)
-        is_partial = bool((heads == MISSING).any())
-        if have_same_tokens(example.predicted, reference):
-            if self._classify(reference, heads) == "projective" or is_partial:
-                labels = names.find_all(reference, deps)
+        tree = _read_tree(reference)
+        words = find_words(example.predicted)
+        n = len(example.predicted)
+        heads, labels = np.full((2, n), MISSING, dtype="int32")
+        if have_same_words(example.predicted, reference):
+            found = tree.heads
+            if self._classify(tree) == "projective" or (found == MISSING).any():
+                labels[words] = names.find_all(reference, tree.deps)
             else:
-                found, words = self._read_tree(reference)
-                heads = np.array(found, dtype="int32")
-                labels = np.array([names.get(word) for word in words], "int32")
-            starts = read_sent_starts(reference)
+                lifted, deps = self._projectivize(tree)
+                found = np.array(lifted, dtype="int32")
+                labels[words] = [names.get(dep) for dep in deps]
+            heads[words] = np.where(found == MISSING, MISSING, words[found])
+            starts = tree.starts
         else:
-            self._classify(reference, heads)
-            found, words = example.get_aligned_parse(projectivize=not is_partial)
-            missing = self._find_missing(example, heads)
-            heads = np.array([MISSING if i is None else i for i in found], "int32")
-            heads[missing] = MISSING
-            labels = np.array([names.get(word or "") for word in words], "int32")
-            starts = np.array(
-                [
-                    0 if start is None else 1 if start else -1
-                    for start in example.get_aligned_sent_starts()
-                ],
-                dtype="int32",
-            )
-        if is_partial and (heads != MISSING).any():
-            # spaCy derives from heads where sentences do not start, missing or not.
-            starts[starts == -1] = 0
-        return GoldParse(example.predicted, heads, labels, starts)
+            self._classify(tree)
+            aligned, deps = example.get_aligned_parse(projectivize=not tree.is_partial)
+            heads[words] = [
+                MISSING if aligned[i] is None else aligned[i] for i in words
+            ]
+            heads[self._find_missing(example)] = MISSING
+            labels[words] = [names.get(deps[i] or "") for i in words]
+            given = [
+                0 if start is None else 1 if start else -1
+                for start in example.get_aligned_sent_starts()
+            ]
+            starts = hand_on_starts(np.array(given, dtype="int32"), words)
+            if tree.is_partial and (heads != MISSING).any():
+                starts[starts == -1] = 0
+        sent_starts = np.zeros(n, dtype="int32")
+        sent_starts[words] = starts
+        return GoldParse(example.predicted, heads, labels, sent_starts)
 
-    def _classify(self, doc: Doc, heads: np.ndarray) -> str:
-        kind = classify_tree(heads)
+    def _classify(self, tree: "WordTree") -> str:
+        kind = classify_tree(tree.heads)
         if kind == "cyclic":
-            raise ValueError(Errors.DS123.format(name=self.name, start=doc[:10].text))
+            start = tree.doc[:10].text
+            raise ValueError(Errors.DS123.format(name=self.name, start=start))
         return kind
 
-    def _read_tree(self, doc: Doc) -> tuple[list[int], list[str]]:
+    def _projectivize(self, tree: "WordTree") -> tuple[list[int], list[str]]:
         """The heads and labels of a gold tree, which is made projective if all of it
         is known: arcs are lifted, and their labels say from where."""
-        head_array, dep_array = read_parse(doc)
-        kind = self._classify(doc, head_array)
-        heads = head_array.tolist()
-        deps = [doc.vocab.strings[dep] for dep in dep_array.tolist()]
+        kind = self._classify(tree)
+        heads = tree.heads.tolist()
+        deps = [tree.doc.vocab.strings[dep] for dep in tree.deps.tolist()]
         if kind == "crossing" and MISSING not in heads:
             # One by one: it takes time that grows with the square of the length.
-            for start, end in _find_parts(head_array):
+            for start, end in _find_parts(tree.heads):
                 found, labels = projectivize(
                     [head - start for head in heads[start:end]], deps[start:end]
                 )
@@ -524,10 +571,10 @@ class DynselParser(DynselComponent):
                 deps[start:end] = labels
         return heads, deps
 
-    def _find_missing(self, example: Example, heads: np.ndarray) -> list[int]:
+    def _find_missing(self, example: Example) -> list[int]:
         """The tokens whose heads are missing, for a reference with other words: the
         alignment has them as roots."""
-        missing = np.flatnonzero(heads == MISSING).tolist()
+        missing = np.flatnonzero(read_parse(example.reference)[0] == MISSING).tolist()
         aligned = example.alignment.y2x
         return [int(i) for token in missing for i in aligned[token]]
 
@@ -552,5 +599,37 @@ def _find_parts(heads: np.ndarray) -> list[tuple[int, int]]:
     return list(pairwise([0, *ends]))
 
 
+def _read_tree(doc: Doc) -> WordTree:
+    words = find_words(doc)
+    all_heads, deps = read_parse(doc)
+    # The last place is for heads that are missing, which have the number -1.
+    numbers = np.full(len(doc) + 1, MISSING, dtype="int32")
+    numbers[words] = np.arange(len(words))
+    is_missing = all_heads[words] == MISSING
+    starts = hand_on_starts(read_sent_starts(doc), words)
+    if is_missing.any() and not is_missing.all():
+        # spaCy derives from heads where sentences do not start, missing or not.
+        starts[starts == -1] = 0
+    heads = numbers[all_heads[words]]
+    return WordTree(doc, heads, deps[words], starts, bool(is_missing.any()))
+
+
+def _has_starts(gold: GoldParse) -> bool:
+    """Whether something is known about sentence starts within a doc."""
+    return bool(gold.sent_starts[find_words(gold.doc)[1:]].any())
+
+
 def _read_words(doc: Doc) -> TaggedWords:
-    return TaggedWords(read_lowers(doc), read_tags(doc), read_pos(doc))
+    words = find_words(doc)
+    n_blank_lines = n_split = 0
+    if len(words) < len(doc):
+        starts = _read_tree(doc).starts[find_blank_lines(doc)]
+        n_blank_lines = int((starts != 0).sum())
+        n_split = int((starts == 1).sum())
+    return TaggedWords(
+        read_lowers(doc)[words],
+        read_tags(doc)[words],
+        read_pos(doc)[words],
+        n_blank_lines,
+        n_split,
+    )

@@ -7,15 +7,31 @@ import numpy as np
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline.tagger import tagger_score
-from spacy.strings import StringStore
+from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..bridge import have_same_tokens, read_sent_starts, read_tags, write_tags
+from ..bridge import (
+    find_words,
+    hand_on_starts,
+    have_same_words,
+    read_sent_starts,
+    read_tags,
+    write_tags,
+)
 from ..errors import Errors
-from ..tasks.tagging import MISSING, NOT, Explanation, GoldDoc, TagBatch, TaggingModel
+from ..tasks.tagging import (
+    MISSING,
+    NOT,
+    SPACE_TAG,
+    SPACE_TAG_NAME,
+    Explanation,
+    GoldDoc,
+    TagBatch,
+    TaggingModel,
+)
 from .component import (
     DynselComponent,
     Names,
@@ -32,8 +48,11 @@ TAG_ATTRIBUTE = "token.tag"
 class TagNames(Names):
     """What tags are to spaCy, and what those of gold data stand for."""
 
+    others = (SPACE_TAG_NAME,)
+
     def __init__(self, labels: tuple[str, ...]) -> None:
         super().__init__(labels)
+        self.space = get_string_id(SPACE_TAG_NAME)
         self._index = {label: i for i, label in enumerate(labels)}
         # By string ID and prefix, as far as seen.
         self._known: dict[tuple[int, str], int | None] = {}
@@ -62,6 +81,9 @@ class TagNames(Names):
 class DynselTagger(DynselComponent):
     """Tags tokens by a linear model that reads, for each token, only as many feature
     templates as it needs. A replacement for spaCy's Tagger.
+
+    White space gets the tag "_SP", which is no label: it is neither learned nor seen,
+    and the words around it are neighbours.
 
     vocab (Vocab): The shared vocabulary.
     model (Model): The model, see spacy_dynsel.DynamicTagger.v1.
@@ -147,20 +169,21 @@ class DynselTagger(DynselComponent):
         names = self._get_names_of(batch_tag_ids)
         with_leads = getattr(batch_tag_ids, "leads", None) is not None
         if with_leads and self.cfg["confidence"]:
-            chosen = np.ones(len(labels), dtype=bool)
+            chosen = labels != SPACE_TAG
             if not overwrite:
                 # Tags that are there stay, and nothing is known about them.
-                chosen = np.concatenate([[], *map(read_tags, docs)]) == 0
+                chosen &= np.concatenate([[], *map(read_tags, docs)]) == 0
             values = self.get_probabilities(batch_tag_ids)
             write_tokens(docs, TAG, values, chosen)
-        write_tags(docs, labels, names.ids, overwrite)
+        write_tags(docs, labels, names.ids, overwrite, names.space)
 
     def explain(self, doc: Doc) -> list[Explanation]:
         """Say for each token how its tag was found.
 
         doc (Doc): The doc, whose tags do not matter.
         RETURNS (list[Explanation]): For each token its label, lead, runner-up, stage,
-            number of templates, and what each template contributed.
+            number of templates, and what each template contributed. Nothing is decided
+            about white space: its lead is infinite.
         """
         return self._require_engine().explain(doc, self.margin)
 
@@ -267,31 +290,37 @@ class DynselTagger(DynselComponent):
 
     def _get_gold(self, example: Example, names: TagNames) -> GoldDoc:
         prefix = self.cfg["neg_prefix"]
-        if have_same_tokens(example.predicted, example.reference):
-            strings = example.reference.vocab.strings
-            tags: list[Any] = read_tags(example.reference).tolist()
+        words = find_words(example.predicted)
+        strings = example.reference.vocab.strings
+        if have_same_words(example.predicted, example.reference):
+            of_reference = find_words(example.reference)
+            tags: list[Any] = read_tags(example.reference)[of_reference].tolist()
             found = {tag: names.find(tag, prefix, strings) for tag in set(tags)}
-            starts = read_sent_starts(example.reference)
+            starts = hand_on_starts(read_sent_starts(example.reference), of_reference)
         else:
-            strings = None
-            tags = [tag or "" for tag in example.get_aligned("TAG", as_string=True)]
+            aligned = example.get_aligned("TAG", as_string=True)
+            tags = [aligned[word] or "" for word in words]
             found = {tag: names.get(tag, prefix) for tag in set(tags)}
-            starts = np.array(
-                [start or 0 for start in example.get_aligned_sent_starts()], "int32"
-            )
-        unknown = [tag for tag, label in found.items() if label is None]
-        if unknown:
-            tag = unknown[0] if strings is None else strings[unknown[0]]
-            raise ValueError(
-                Errors.DS046.format(name=self.name, tag=tag, n_labels=len(names.labels))
-            )
-        labels = np.array([found[tag] for tag in tags], dtype="int32")
-        return GoldDoc(example.predicted, labels, starts)
+            given = [start or 0 for start in example.get_aligned_sent_starts()]
+            starts = hand_on_starts(np.array(given, dtype="int32"), words)
+        for tag, label in found.items():
+            if label is None:
+                name = tag if isinstance(tag, str) else strings[tag]
+                raise ValueError(
+                    Errors.DS046.format(
+                        name=self.name, tag=name, n_labels=len(names.labels)
+                    )
+                )
+        labels = np.full(len(example.predicted), MISSING, dtype="int32")
+        labels[words] = [found[tag] for tag in tags]
+        sent_starts = np.zeros(len(labels), dtype="int32")
+        sent_starts[words] = starts
+        return GoldDoc(example.predicted, labels, sent_starts)
 
 
 def _tag_strings(doc: Doc) -> Iterator[str]:
-    """The tags of a doc."""
-    for tag in np.unique(read_tags(doc)).tolist():
+    """The tags of the words of a doc."""
+    for tag in np.unique(read_tags(doc)[find_words(doc)]).tolist():
         if tag:
             yield doc.vocab.strings[tag]
 

@@ -12,6 +12,7 @@ from ..core.scorer import Scorer
 
 REACH: int
 MISSING: int
+NO_DECISION: int
 N_CASE_SETS: int
 COLUMNS: list[str]
 NAMED_PLACES: list[str]

@@ -1,11 +1,12 @@
-"""The loops of entity recognition: one action a token, in reading order.
+"""The loops of entity recognition: one action a word, in reading order. White space is no
+word: nothing is decided about it, and the words around it are neighbours.
 
 Actions are O (0) and, for each type, B, I, L and U: 1 + 4 * type + kind. A model reads
 each sentence from left to right or from right to left; all that it sees is in reading
-order, so that place -1 is the token read before, and B the first token of an entity to
+order, so that place -1 is the word read before, and B the first word of an entity to
 be read. What goes in and out is in the order of the text.
 
-The places of a decision are the offsets -REACH .. REACH from its token, and, if the
+The places of a decision are the offsets -REACH .. REACH from its word, and, if the
 same word (in lower case) occurs elsewhere in the doc, the neighbours of its nearest
 occurrence before and after. Records and columns lie in arrays with REACH entries before
 and after each sentence, so that a window is just an address into them.
@@ -25,13 +26,15 @@ from ..bridge cimport (
     EntityTokenC,
     LexemeReader,
     SequenceC,
+    fill_spaces,
     find_records,
     make_records,
     read_docs,
-    read_tokens,
+    read_entity_words,
 )
 from ..core.gazetteer cimport Gazetteer, GazetteerC, match_lists
 from ..core.hashing cimport fold, mix
+from ..core.leads cimport NO_DECISION as NO_DECISION_C
 from ..core.leads cimport NO_RIVAL, find_lead
 from ..core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ..core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
@@ -76,16 +79,16 @@ cdef enum:
     N_COLUMNS
 
 cdef enum:
-    # Of a step: the token is white space; the entity cannot go on after it; it starts
-    # or ends a sentence, as read; it starts one in the text; it is not to be decided.
-    IS_SPACE = 1
-    IS_LAST = 2
-    STARTS = 4
-    ENDS = 8
-    STARTS_TEXT = 16
-    IS_FIXED = 32
+    # Of a step: the entity cannot go on after it; it starts or ends a sentence, as read;
+    # it starts one in the text; it is not to be decided.
+    IS_LAST = 1
+    STARTS = 2
+    ENDS = 4
+    STARTS_TEXT = 8
+    IS_FIXED = 16
 
 REACH = REACH_C
+NO_DECISION = NO_DECISION_C
 COLUMNS = ["action", "tag", "seen", "seen_last", "seen_shares", "cases", "lists"]
 NAMED_PLACES = ["before-1", "before+1", "after-1", "after+1"]
 N_CASE_SETS = 17
@@ -123,14 +126,14 @@ cdef struct WordC:
 
 
 cdef cppclass Scratch:
-    # Memory of one worker, reused for all docs. Arrays are by token, by position (steps
-    # with room between sentences), or by step in reading order.
+    # Memory of one worker, reused for all docs. Arrays are by token that is a word, by
+    # position (steps with room between sentences), or by step in reading order.
     vector[EntityTokenC] tokens
     vector[LexemeRecC*] token_records
     vector[LexemeRecC*] records       # by position
     vector[atom_t] dynamic            # by position, [n_dynamic] each
     vector[int] positions             # by step
-    vector[int] token_of              # by step
+    vector[int] token_of              # by step: which token of the doc it is
     vector[int] position_of           # by token
     vector[uint8_t] codes             # by token, [n_lists] each
     vector[uint8_t] flags             # by step
@@ -144,7 +147,7 @@ cdef cppclass Scratch:
     vector[int] counts                # by label, see remember
     vector[int] counted
     vector[score_t] scores            # [AHEAD_TOKENS][width]
-    vector[score_t] closed_limits     # [4][width], by IS_SPACE and IS_LAST
+    vector[score_t] closed_limits     # [2][width], by IS_LAST
     vector[score_t] open_limits       # [width]
     vector[uint8_t] costs
 
@@ -153,13 +156,15 @@ class EntityBatch:
     """The predicted actions of some docs.
 
     actions (array): The actions of all tokens of all docs, KEEP for tokens that keep
-        their annotation.
+        their annotation. White space within an entity has the action I of its type,
+        other white space O.
     ends (array): The number of tokens up to the end of each doc.
     stage_counts (array): How many decisions were made at each stage.
     has_kept (bool): Whether there are tokens that keep their annotation.
     support (array): What a second pass adds to the score of each of the actions, or
         None.
-    leads (array): By how much each decision was won, as an integer, or None.
+    leads (array): By how much each decision was won, as an integer, NO_DECISION for
+        white space; or None.
     stages (array): The stage in which each decision was made, from 0, or None.
     made_by (Compiled): What made the decisions, or None.
     """
@@ -275,16 +280,26 @@ cdef int preset_action(
     return 0
 
 
+cdef void drop_spaces(Scratch* s, int n_words) noexcept nogil:
+    """Leave the records of the words that were read."""
+    cdef int i
+    if n_words < <int>s.tokens.size():
+        for i in range(n_words):
+            s.token_records[i] = s.token_records[s.tokens[i].token]
+        s.tokens.resize(n_words)
+        s.token_records.resize(n_words)
+
+
 cdef void arrange(
     const TaskC* task,
     Scratch* s,
     LexemeRecC* before_start,
     LexemeRecC* after_end,
 ) noexcept nogil:
-    """Bring the tokens of a doc into reading order."""
+    """Bring the words of a doc into reading order."""
     cdef int n = <int>s.tokens.size()
     cdef int n_sentences = 0
-    cdef int start, end, i, j, step, position, token
+    cdef int start, end, i, j, step, position, token, later
     cdef bint closed
     for i in range(n):
         if i == 0 or s.tokens[i].starts:
@@ -316,11 +331,9 @@ cdef void arrange(
                 token = end - 1 - i
             s.records[position] = s.token_records[token]
             s.positions[step] = position
-            s.token_of[step] = token
+            s.token_of[step] = s.tokens[token].token
             s.position_of[token] = position
             s.flags[step] = 0
-            if s.tokens[token].is_space:
-                s.flags[step] |= IS_SPACE
             if i == 0:
                 s.flags[step] |= STARTS
             if i + 1 == end - start:
@@ -339,16 +352,16 @@ cdef void arrange(
         for j in range(REACH_C):
             s.records[position] = after_end
             position += 1
-        # From the end: an entity does not go on into what is fixed, and must not start
-        # (in the text) on white space.
+        # From the end: an entity does not go on into what is fixed, or over white space
+        # that is.
         closed = True
-        for i in range(step - 1, step - 1 - (end - start), -1):
+        for i in range(end - start):
             if closed:
-                s.flags[i] |= IS_LAST
-            if s.flags[i] & IS_FIXED:
-                closed = True
-            elif not (task.backwards and s.flags[i] & IS_SPACE):
-                closed = False
+                s.flags[step - 1 - i] |= IS_LAST
+            later = start + i + 1 if task.backwards else end - 1 - i
+            closed = s.flags[step - 1 - i] & IS_FIXED or (
+                task.keeps and later < end and s.tokens[later].is_barred
+            )
         start = end
 
 
@@ -567,33 +580,15 @@ cdef inline void act(
         s.stats[s.words[step]].n_entities += 1
 
 
-cdef inline bint can_be_unit(const TaskC* task, uint8_t flags) noexcept nogil:
-    return not flags & IS_SPACE
-
-
-cdef inline bint can_begin(const TaskC* task, uint8_t flags) noexcept nogil:
-    return not flags & IS_LAST and (task.backwards or not flags & IS_SPACE)
-
-
-cdef inline bint can_end(const TaskC* task, uint8_t flags) noexcept nogil:
-    return not (task.backwards and flags & IS_SPACE)
-
-
-cdef inline bint is_valid(
-    const TaskC* task, uint8_t flags, int open_type, int action
-) noexcept nogil:
+cdef inline bint is_valid(uint8_t flags, int open_type, int action) noexcept nogil:
     """Whether an action is possible, given the type of the open entity or NONE."""
-    if action == 0:
+    if action == 0 or kind_of(action) == UNIT:
         return open_type == NONE
     if kind_of(action) == BEGIN:
-        return open_type == NONE and can_begin(task, flags)
-    if kind_of(action) == UNIT:
-        return open_type == NONE and can_be_unit(task, flags)
-    if type_of(action) != open_type:
-        return False
+        return open_type == NONE and not flags & IS_LAST
     if kind_of(action) == IN:
-        return not flags & IS_LAST
-    return can_end(task, flags)
+        return type_of(action) == open_type and not flags & IS_LAST
+    return type_of(action) == open_type
 
 
 cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogil:
@@ -602,12 +597,12 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
     cdef score_t* row
     s.scores.resize(<size_t>AHEAD_TOKENS * width)
     s.open_limits.assign(width, <score_t>NOT_VALID)
-    s.closed_limits.assign(4 * width, <score_t>NOT_VALID)
+    s.closed_limits.assign(2 * width, <score_t>NOT_VALID)
     s.counts.assign(task.n_types + 1, 0)
-    for flags in range(4):
+    for flags in range(2):
         row = s.closed_limits.data() + flags * width
         for action in range(1 + 4 * task.n_types):
-            if is_valid(task, <uint8_t>flags, NONE, action):
+            if is_valid(<uint8_t>flags, NONE, action):
                 row[action] = VALID
 
 
@@ -638,13 +633,12 @@ cdef DecisionC decide_step(
     cdef score_t* limits
     cdef DecisionC decision
     if open_type == NONE:
-        limits = s.closed_limits.data() + (flags & 3) * scorer.width
+        limits = s.closed_limits.data() + (flags & IS_LAST) * scorer.width
     else:
         limits = s.open_limits.data()
         if not flags & IS_LAST:
             limits[1 + 4 * open_type + IN] = VALID
-        if can_end(task, flags):
-            limits[1 + 4 * open_type + LAST] = VALID
+        limits[1 + 4 * open_type + LAST] = VALID
     decision = decide(scorer, context, limits, margins, scores)
     if lead != NULL:
         lead[0] = find_lead(scores, limits, scorer.width, decision.label)
@@ -679,6 +673,7 @@ cdef struct JobC:
     int32_t* leads           # or NULL
     uint8_t* stages          # or NULL
     int n_threads
+    atomic_int* n_kept       # words that keep their annotation
     uint64_t* stage_counts   # [n_threads][n_stages]
 
 
@@ -724,8 +719,8 @@ def predict(
     cdef atomic_int next_task
     cdef JobC job
     cdef _Job owner = _Job.__new__(_Job)
-    cdef int i, j, size = 0
-    cdef size_t n_decided = 0
+    cdef int i, size = 0
+    cdef atomic_int n_kept
     cdef uint16_t[::1] action_view
     cdef uint64_t[:, ::1] count_view
     cdef int64_t[::1] end_view
@@ -754,6 +749,8 @@ def predict(
         owner.reader = reader
         owner.error = None
         next_task.store(0)
+        n_kept.store(0)
+        job.n_kept = &n_kept
         job.owner = <PyObject*>owner
         job.task = &task.c
         job.docs = sequences.data()
@@ -791,14 +788,10 @@ def predict(
             run_workers(job.n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
-        for i in range(job.n_threads):
-            for j in range(scorer.c.n_stages):
-                n_decided += count_view[i, j]
     # One row is not worth a call of numpy, which single docs would feel.
     stage_counts = counts[0] if job.n_threads == 1 else counts.sum(axis=0)
-    return EntityBatch(
-        actions, ends, stage_counts, n_decided < n_tokens, support, leads, stages
-    )
+    has_kept = n_tokens > 0 and n_kept.fetch_add(0) > 0
+    return EntityBatch(actions, ends, stage_counts, has_kept, support, leads, stages)
 
 
 cdef void work(void* data, int worker) noexcept nogil:
@@ -832,6 +825,7 @@ cdef bint read_doc(
     cdef int n = doc.length
     cdef score_t* scores
     cdef int i, step, token, lead, open_type = NONE
+    cdef int n_kept = 0
     cdef int* wanted_lead = NULL
     if job.support_out != NULL or job.leads != NULL:
         wanted_lead = &lead
@@ -843,7 +837,8 @@ cdef bint read_doc(
         arena = complete_records(job, doc, s)
         if arena == NULL:
             return False
-    read_tokens(doc, s.tokens.data())
+    n = read_entity_words(doc, s.tokens.data())
+    drop_spaces(s, n)
     arrange(job.task, s, job.before_start, job.after_end)
     if job.task.remembers:
         gather_words(job.task, s)
@@ -866,6 +861,7 @@ cdef bint read_doc(
             look(job.task, s, step, job.absent, places, &context)
             act(job.task, s, step, s.actions[step])
             actions[s.token_of[step]] = KEEP_C
+            n_kept += 1
             open_type = NONE
             continue
         look(job.task, s, step, job.absent, places, &context)
@@ -894,6 +890,13 @@ cdef bint read_doc(
             actions[token] = <uint16_t>mirror(decision.label)
         else:
             actions[token] = <uint16_t>decision.label
+    if n < doc.length:
+        fill_spaces(
+            doc, job.task.keeps, actions,
+            job.leads + doc.offset if job.leads != NULL else NULL,
+        )
+    if n_kept:
+        job.n_kept.fetch_add(n_kept)
     if arena != NULL:
         free_reference(arena)
     return True
@@ -921,8 +924,8 @@ cdef class Readings:
     """Docs that are read one after the other while learning or explaining.
 
     docs (list[Doc]): The docs.
-    starts (array): For each token of all docs whether a sentence starts there; None
-        for what the docs themselves say.
+    starts (array): For each token of all docs whether a sentence starts there, a word;
+        None for what the docs themselves say.
     """
     cdef list docs
     cdef vector[SequenceC] sequences
@@ -969,11 +972,12 @@ cdef class Readings:
         cdef int j
         s.tokens.resize(doc.length)
         s.token_records.resize(doc.length)
-        read_tokens(doc, s.tokens.data())
         for j in range(doc.length):
             s.token_records[j] = self.records[doc.offset + j]
-            if self.has_starts:
-                s.tokens[j].starts = self.starts[doc.offset + j]
+        drop_spaces(s, read_entity_words(doc, s.tokens.data()))
+        if self.has_starts:
+            for j in range(<int>s.tokens.size()):
+                s.tokens[j].starts = self.starts[doc.offset + s.tokens[j].token]
         arrange(&self.task.c, s, self.lexicon.before_start, self.lexicon.after_end)
         if self.task.c.remembers:
             gather_words(&self.task.c, s)
@@ -1042,10 +1046,9 @@ cdef class TrainingBatch(Readings):
         if open_type == NONE:
             costs[0] = cost
             for t in range(task.n_types):
-                if can_begin(task, flags):
+                if not flags & IS_LAST:
                     costs[1 + 4 * t + BEGIN] = cost
-                if can_be_unit(task, flags):
-                    costs[1 + 4 * t + UNIT] = cost
+                costs[1 + 4 * t + UNIT] = cost
             if gold != MISSING_C:
                 # Inside of an entity whose beginning was missed, nothing is left to do.
                 if gold == 0 or kind_of(gold) == IN or kind_of(gold) == LAST:
@@ -1056,8 +1059,7 @@ cdef class TrainingBatch(Readings):
             label = 1 + 4 * open_type
             if not flags & IS_LAST:
                 costs[label + IN] = cost
-            if can_end(task, flags):
-                costs[label + LAST] = cost
+            costs[label + LAST] = cost
             if gold != MISSING_C:
                 after = self.gold_action(doc, s, opened)
                 if (after == MISSING_C or after == label + BEGIN) and (
@@ -1145,7 +1147,7 @@ cdef class TrainingBatch(Readings):
                 self.open_doc(i, s)
                 open_type = NONE
                 opened = NONE
-                for step in range(doc.length):
+                for step in range(<int>s.positions.size()):
                     look(&self.task.c, s, step, self.lexicon.absent, places, &context)
                     truth = self.fill_costs(doc, s, step, open_type, opened)
                     if only_count:
@@ -1200,7 +1202,7 @@ cdef class Guessing(Readings):
                 doc = &self.sequences[i]
                 self.open_doc(i, s)
                 open_type = NONE
-                for step in range(doc.length):
+                for step in range(<int>s.positions.size()):
                     look(task, s, step, self.lexicon.absent, places, &context)
                     if s.flags[step] & IS_FIXED:
                         act(task, s, step, s.actions[step])
@@ -1209,7 +1211,7 @@ cdef class Guessing(Readings):
                         continue
                     for action in range(1 + 4 * task.n_types):
                         s.costs[action] = INVALID
-                        if is_valid(task, s.flags[step], open_type, action):
+                        if is_valid(s.flags[step], open_type, action):
                             s.costs[action] = CORRECT
                     action = learner.guess(&context, s.costs.data())
                     act(task, s, step, action)
@@ -1217,6 +1219,8 @@ cdef class Guessing(Readings):
                     if task.backwards:
                         action = mirror(action)
                     view[doc.offset + s.token_of[step]] = <uint16_t>action
+                if doc.length:
+                    fill_spaces(doc, task.keeps, &view[doc.offset], NULL)
         del s
         return actions
 
@@ -1234,7 +1238,7 @@ cdef class Explaining(Readings):
         first (EntityBatch): What a first pass found, with its support.
         RETURNS (tuple): Integer scores, of shape (tokens, templates, actions); whether
             each action was valid; the actions as read; and what the first pass adds,
-            of shape (tokens, actions).
+            of shape (tokens, actions). Zeros stand for white space.
         """
         cdef Scratch* s = new Scratch()
         cdef LexemeRecC* places[N_PLACES]
@@ -1264,7 +1268,7 @@ cdef class Explaining(Readings):
             doc = &self.sequences[i]
             self.open_doc(i, s)
             open_type = NONE
-            for step in range(doc.length):
+            for step in range(<int>s.positions.size()):
                 token = doc.offset + s.token_of[step]
                 look(task, s, step, self.lexicon.absent, places, &context)
                 if s.flags[step] & IS_FIXED:
@@ -1274,7 +1278,7 @@ cdef class Explaining(Readings):
                     continue
                 for action in range(n_actions):
                     valid_view[token, action] = is_valid(
-                        task, s.flags[step], open_type, action
+                        s.flags[step], open_type, action
                     )
                 for t in range(scorer.c.program.n_templates):
                     add_slots(

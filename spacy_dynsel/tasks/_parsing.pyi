@@ -55,4 +55,5 @@ def parse(
     ranks: ShortLines | None = None,
     trace: list[Any] | None = None,
     with_leads: bool = False,
+    split_blank_lines: bool = False,
 ) -> ParseBatch: ...

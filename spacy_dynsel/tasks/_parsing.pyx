@@ -12,6 +12,7 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from ..bridge cimport (
+    BLANK_LINE,
     LexemeReader,
     ParseTokenC,
     SequenceC,
@@ -114,6 +115,7 @@ cdef struct ParserC:
     PyObject* rank_features
     bint keeps_log           # of the decisions about a sentence
     bint keeps_leads         # of labels and of the reranker
+    bint splits_blank_lines
 
 
 cdef struct LoggedC:
@@ -590,6 +592,7 @@ def parse(
     ShortLines ranks=None,
     list trace=None,
     bint with_leads=False,
+    bint split_blank_lines=False,
 ):
     """Parse docs.
 
@@ -606,6 +609,7 @@ def parse(
     trace (list): Where to put the decisions about each sentence, if anywhere: a list of
         dicts, and the tokens whose arcs the reranker changed.
     with_leads (bool): Whether to say how sure the arcs are.
+    split_blank_lines (bool): Whether a blank line ends a sentence.
     """
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
@@ -677,6 +681,7 @@ def parse(
         job.parser.scale = actions.scale
         job.parser.keeps_log = with_leads or trace is not None
         job.parser.keeps_leads = with_leads
+        job.parser.splits_blank_lines = split_blank_lines
         job.leads = NULL
         job.stages = NULL
         if with_leads:
@@ -864,6 +869,8 @@ cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept no
                 whole, n, worker.records[i], &worker.tokens[i], (<_Job>job.owner).tags
             )
             n += 1
+        elif job.parser.splits_blank_lines:
+            worker.tokens[i].is_blank_line = worker.records[i].atoms[0] == BLANK_LINE
     if scratch != NULL:
         free_reference(scratch)
     find_starts(job, worker, doc)
@@ -929,10 +936,13 @@ cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept 
     token = 0
     for i in range(whole.n):
         # White space belongs to the token before it, but a start that is set there is
-        # as good as one at the next token.
+        # as good as one at the next token, and so is a blank line unless that one must
+        # not start a sentence.
         given = worker.tokens[whole.tokens[i]].sent_start
         while token < whole.tokens[i]:
-            if worker.tokens[token].sent_start == 1:
+            if worker.tokens[token].sent_start == 1 or (
+                given == 0 and worker.tokens[token].is_blank_line
+            ):
                 given = 1
             token += 1
         token += 1

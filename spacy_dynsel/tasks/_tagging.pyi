@@ -51,6 +51,7 @@ class TrainingBatch:
         predicted_history: float,
     ) -> float: ...
     def guess(self, learner: Learner) -> np.ndarray: ...
+    def explain(self, scorer: Scorer, labels: np.ndarray) -> np.ndarray: ...
 
 def predict(
     docs: list[Doc],
@@ -61,10 +62,3 @@ def predict(
     n_threads: int,
     with_leads: bool = False,
 ) -> TagBatch: ...
-def explain(
-    doc: Doc,
-    labels: np.ndarray,
-    lexicon: Lexicon,
-    reader: LexemeReader,
-    scorer: Scorer,
-) -> np.ndarray: ...

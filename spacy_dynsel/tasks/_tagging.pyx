@@ -1,8 +1,9 @@
-"""The loops of tagging: left to right, one label a token.
+"""The loops of tagging: left to right, one label a word. White space is no word, and
+the words around it are neighbours.
 
-The places of a decision are the offsets -REACH .. REACH from its token. Records and
+The places of a decision are the offsets -REACH .. REACH from its word. Records and
 tags of a sequence lie in arrays with REACH entries before the first and after the last
-token, so that a context is just an address into them.
+word, so that a context is just an address into them.
 
 Where templates look at the tags of words to come, these are what the first stage says,
 which sees no tags and so does not have to wait for them.
@@ -15,16 +16,16 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from ..bridge cimport (
+    SPACE_TAG_C,
     LexemeReader,
     SequenceC,
-    find_records,
-    make_records,
+    make_word_records,
     read_docs,
-    read_orths,
+    read_neighbours,
+    read_words,
     sentence_end,
-    split_docs,
 )
-from ..core.leads cimport find_lead
+from ..core.leads cimport NO_DECISION, find_lead
 from ..core.learner cimport CORRECT, WRONG, Learner, StepC
 from ..core.lexicon cimport UNKNOWN, Arena, Lexicon, LexiconC, look_up
 from ..core.program cimport HIDDEN, ContextC, LexemeRecC, ProgramC, get_key
@@ -60,7 +61,7 @@ REACH = REACH_C
 class TagBatch:
     """The predicted labels of some docs: for each an array of label indices.
 
-    labels (array): The labels of all tokens of all docs.
+    labels (array): The labels of all tokens of all docs, SPACE_TAG for white space.
     ends (array): The number of tokens up to the end of each doc.
     stage_counts (array): How many decisions were made at each stage.
     leads (array): By how much each decision was won, as an integer, or None.
@@ -107,24 +108,24 @@ cdef struct JobC:
 
 
 cdef struct PieceC:
-    # A part of a sentence, and where its first token is in the arrays of a worker.
+    # A part of a sentence, and where its first word is in the arrays of a worker.
     const SequenceC* doc
-    int start
-    int n
+    int n                    # words
     int place
-    int before               # how many of its neighbours on either side are tokens of
-    int after                # its sentence: all or none, unless a sentence is cut
+    int before               # how many of its neighbours on either side are words of
+    int after                # its sentence: none, unless a sentence is cut
 
 
 cdef struct WorkerC:
     # The scratch memory of a thread.
     vector[PieceC] pieces
     vector[uint64_t] orths
+    vector[int] words        # which tokens of their docs they are
     vector[LexemeRecC*] records
     vector[atom_t] tags
     vector[score_t] scores   # [RING][width]
     vector[DecisionC] decisions  # [RING]
-    int n                    # tokens in the arrays, with what stands between sentences
+    int n                    # words in the arrays, with what stands between sentences
     uint64_t* stage_counts
 
 
@@ -255,9 +256,10 @@ cdef void work(void* data, int number) noexcept nogil:
     cdef JobC* job = <JobC*>data
     cdef WorkerC worker
     cdef PieceC piece
-    cdef int task, i, start, end
+    cdef int task, i, start, end, first, last
     cdef int room = min(<size_t>BLOCK, job.n_tokens) + ROOM
     worker.orths.resize(room)
+    worker.words.resize(room)
     worker.records.resize(room)
     worker.tags.resize(room)
     worker.scores.resize(<size_t>RING * job.scorer.width)
@@ -273,21 +275,48 @@ cdef void work(void* data, int number) noexcept nogil:
             start = 0
             while start < piece.doc.length:
                 end = sentence_end(piece.doc, start)
-                piece.start = start
-                while piece.start < end:
-                    if worker.n + ROOM + min(end - piece.start, <int>BLOCK) > room:
+                first = start
+                while first < end:
+                    last = first + min(end - first, <int>BLOCK)
+                    if worker.n + ROOM + last - first > room:
                         if not tag_block(job, &worker):
                             return
-                    piece.n = min(end - piece.start, <int>BLOCK)
-                    piece.before = min(<int>REACH_C, piece.start - start)
-                    piece.after = min(<int>REACH_AFTER, end - piece.start - piece.n)
-                    piece.place = worker.n + REACH_C
-                    worker.pieces.push_back(piece)
-                    worker.n += piece.n + ROOM
-                    piece.start += piece.n
+                    read_piece(job, &worker, &piece, start, first, last, end)
+                    first = last
                 start = end
         if not tag_block(job, &worker):
             return
+
+
+cdef void read_piece(
+    JobC* job, WorkerC* worker, PieceC* piece, int start, int first, int last, int end
+) noexcept nogil:
+    """Gather the words among the tokens first : last of the sentence start : end."""
+    cdef size_t offset = piece.doc.offset
+    cdef int i
+    cdef uint64_t* orths
+    cdef int* words
+    piece.place = worker.n + REACH_C
+    orths = &worker.orths[piece.place]
+    words = &worker.words[piece.place]
+    piece.n = read_words(piece.doc, first, last, orths, words)
+    if piece.n < last - first:
+        # Words will have their labels written over these.
+        for i in range(first, last):
+            job.labels[offset + i] = SPACE_TAG_C
+            if job.leads != NULL:
+                job.leads[offset + i] = NO_DECISION
+                job.stages[offset + i] = 0
+        if piece.n == 0:
+            return
+    piece.before = read_neighbours(
+        piece.doc, first - 1, start - 1, -1, REACH_C, orths - 1, words - 1
+    )
+    piece.after = read_neighbours(
+        piece.doc, last, end, 1, REACH_AFTER, orths + piece.n, words + piece.n
+    )
+    worker.pieces.push_back(piece[0])
+    worker.n += piece.n + ROOM
 
 
 cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
@@ -296,12 +325,6 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
     cdef PyObject* scratch = NULL
     cdef bint complete = True
     cdef int i, j, first
-    for i in range(<int>worker.pieces.size()):
-        piece = &worker.pieces[i]
-        read_orths(
-            piece.doc, piece.start - piece.before, piece.before + piece.n + piece.after,
-            &worker.orths[piece.place - piece.before],
-        )
     for i in range(<int>worker.pieces.size()):
         piece = &worker.pieces[i]
         first = piece.place - piece.before
@@ -328,8 +351,9 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
 
 cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept nogil:
     cdef const ScorerC* scorer = job.scorer
-    cdef size_t offset = piece.doc.offset + piece.start
+    cdef size_t offset = piece.doc.offset
     cdef uint16_t* labels = job.labels + offset
+    cdef const int* words = worker.words.data() + piece.place
     cdef ContextC context
     cdef DecisionC* decision
     cdef atom_t* tags = worker.tags.data() + piece.place
@@ -338,7 +362,7 @@ cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept no
     cdef int i, n_begun = 0
     for i in range(1, REACH_C + 1):
         # What comes before in the same sentence has its labels already.
-        tags[-i] = labels[-i] + 1 if i <= piece.before else 0
+        tags[-i] = labels[words[-i]] + 1 if i <= piece.before else 0
         tags[piece.n - 1 + i] = 0
     for i in range(piece.n):
         if n_begun <= min(i + REACH_C, end - 1):
@@ -353,13 +377,13 @@ cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept no
                 worker.scores.data() + <size_t>(i % RING) * scorer.width, decision.stage,
             )
             tags[i] = decision.label + 1
-        labels[i] = <uint16_t>decision.label
+        labels[words[i]] = <uint16_t>decision.label
         if job.leads != NULL:
-            job.leads[offset + i] = find_lead(
+            job.leads[offset + words[i]] = find_lead(
                 worker.scores.data() + <size_t>(i % RING) * scorer.width, job.limits,
                 scorer.width, decision.label,
             )
-            job.stages[offset + i] = <uint8_t>decision.stage
+            job.stages[offset + words[i]] = <uint8_t>decision.stage
         worker.stage_counts[decision.stage] += 1
 
 
@@ -402,8 +426,8 @@ cdef PyObject* complete_records(JobC* job, WorkerC* worker) noexcept with gil:
         scratch = Arena()
         for i in range(<int>worker.pieces.size()):
             piece = &worker.pieces[i]
-            make_records(
-                piece.doc, piece.start - piece.before,
+            make_word_records(
+                piece.doc, &worker.words[piece.place - piece.before],
                 piece.before + piece.n + piece.after,
                 &worker.records[piece.place - piece.before],
                 owner.docs[piece.doc.doc], owner.lexicon, owner.reader, scratch,
@@ -415,13 +439,13 @@ cdef PyObject* complete_records(JobC* job, WorkerC* worker) noexcept with gil:
 
 
 cdef class TrainingBatch:
-    """Docs laid end to end, with what is known about their labels.
+    """The words of docs laid end to end, with what is known about their labels.
 
     docs (list[Doc]): The docs.
-    gold (array): For each token a label, MISSING, or NOT - label for a label that is
+    gold (array): For each word a label, MISSING, or NOT - label for a label that is
         known to be wrong.
-    ranges (array): The sequences to learn from: pairs of start and end. They may
-        overlap and reach over several docs.
+    ranges (array): The sequences to learn from: pairs of start and end, counted in
+        words. They may overlap and reach over several docs.
     """
     cdef vector[LexemeRecC*] records
     cdef Arena scratch
@@ -440,7 +464,11 @@ cdef class TrainingBatch:
         LexemeReader reader,
     ):
         cdef vector[SequenceC] sequences
-        cdef int i
+        cdef vector[uint64_t] orths
+        cdef vector[int] words
+        cdef const SequenceC* doc
+        cdef size_t n_words = 0
+        cdef int i, n
         self.gold = gold
         self.ranges = ranges
         self.lexicon = lexicon
@@ -450,17 +478,19 @@ cdef class TrainingBatch:
                 self.word_columns.push_back(i)
             elif column == "class":
                 self.class_columns.push_back(i)
-        self.records.resize(split_docs(docs, sequences))
+        self.records.resize(read_docs(docs, sequences))
         for i in range(<int>sequences.size()):
-            records = self.records.data() + sequences[i].offset
-            if not find_records(
-                &sequences[i], 0, sequences[i].length, &lexicon.c,
-                lexicon.before_start, lexicon.after_end, records,
-            ):
-                make_records(
-                    &sequences[i], 0, sequences[i].length, records,
-                    docs[sequences[i].doc], lexicon, reader, self.scratch,
+            doc = &sequences[i]
+            orths.resize(doc.length)
+            words.resize(doc.length)
+            n = read_words(doc, 0, doc.length, orths.data(), words.data())
+            records = self.records.data() + n_words
+            if not look_up(&lexicon.c, orths.data(), n, records):
+                make_word_records(
+                    doc, words.data(), n, records, docs[i], lexicon, reader, self.scratch
                 )
+            n_words += n
+        self.records.resize(n_words)
 
     cdef void _lay_out(
         self, int64_t start, int64_t end, vector[LexemeRecC*]& records, vector[atom_t]& tags
@@ -594,7 +624,8 @@ cdef class TrainingBatch:
         return loss
 
     def guess(self, Learner learner not None):
-        """Predict with the weights as they are. RETURNS (array): The labels."""
+        """Predict with the weights as they are. RETURNS (array): The labels of the
+        words."""
         cdef vector[LexemeRecC*] records
         cdef vector[atom_t] tags
         cdef vector[uint8_t] costs
@@ -615,9 +646,45 @@ cdef class TrainingBatch:
                     tags[i + REACH_C] = view[start + i] + 1
         return labels
 
+    def explain(self, Scorer scorer not None, const uint16_t[::1] labels not None):
+        """What each template adds to the score of each label, given the labels that
+        were predicted for the words before and what the first stage says about those
+        after.
 
-MISSING = -1
-NOT = -2
+        labels (array): The predicted labels of the words.
+        RETURNS (array): Integer scores, of shape (words, templates, labels).
+        """
+        cdef vector[LexemeRecC*] records
+        cdef vector[atom_t] tags
+        cdef ContextC context
+        cdef int64_t i, r, start
+        cdef int t
+        cdef int n_early = 0
+        cdef int n_templates = scorer.c.program.n_templates
+        if is_first_stage_free(&scorer.program.c):
+            n_early = scorer.program.c.stage_ends[0]
+        scores = np.zeros(
+            (self.records.size(), n_templates, scorer.c.width), dtype="int16"
+        )
+        cdef score_t[:, :, ::1] view = scores
+        for r in range(self.ranges.shape[0]):
+            start = self.ranges[r, 0]
+            self._lay_out(start, self.ranges[r, 1], records, tags)
+            context.dynamic = NULL
+            for i in range(self.ranges[r, 1] - start):
+                context.lexemes = records.data() + i
+                for t in range(n_early):
+                    add_template(&scorer.c, t, &context, &view[start + i, t, 0])
+                tags[i + REACH_C] = 1 + np.argmax(
+                    scores[start + i, :n_early, :scorer.c.n_labels].sum(axis=0)
+                )
+            for i in range(self.ranges[r, 1] - start):
+                context.lexemes = records.data() + i
+                context.dynamic = tags.data() + i
+                for t in range(n_early, n_templates):
+                    add_template(&scorer.c, t, &context, &view[start + i, t, 0])
+                tags[i + REACH_C] = labels[start + i] + 1
+        return scores[:, :, :scorer.c.n_labels]
 
 
 cdef void add_template(
@@ -626,55 +693,5 @@ cdef void add_template(
     add_slots(scorer, get_key(&scorer.program.templates[t], context), scores)
 
 
-def explain(doc, labels, Lexicon lexicon, LexemeReader reader, Scorer scorer):
-    """What each template adds to the score of each label, given the labels that were
-    predicted for the tokens before and what the first stage says about those after.
-
-    labels (array): The predicted labels of the doc.
-    RETURNS (array): Integer scores, of shape (tokens, templates, labels).
-    """
-    cdef vector[SequenceC] sequences
-    cdef vector[LexemeRecC*] records
-    cdef vector[atom_t] tags
-    cdef Arena scratch = Arena()
-    cdef ContextC context
-    cdef int i, j, n, t
-    cdef const uint16_t[::1] label_view = labels
-    cdef int n_early = 0
-    if is_first_stage_free(&scorer.program.c):
-        n_early = scorer.program.c.stage_ends[0]
-    context.dynamic = NULL
-    docs = [doc]
-    n_tokens = split_docs(docs, sequences)
-    scores = np.zeros(
-        (n_tokens, scorer.c.program.n_templates, scorer.c.width), dtype="int16"
-    )
-    cdef score_t[:, :, ::1] view = scores
-    for j in range(<int>sequences.size()):
-        n = sequences[j].length
-        records.resize(n + 2 * REACH_C)
-        tags.resize(n + 2 * REACH_C)
-        for i in range(REACH_C):
-            tags[i] = tags[n + REACH_C + i] = 0
-        if not find_records(
-            &sequences[j], -REACH_C, n + 2 * REACH_C, &lexicon.c,
-            lexicon.before_start, lexicon.after_end, records.data(),
-        ):
-            make_records(
-                &sequences[j], -REACH_C, n + 2 * REACH_C, records.data(), doc,
-                lexicon, reader, scratch,
-            )
-        for i in range(n):
-            context.lexemes = records.data() + i
-            for t in range(n_early):
-                add_template(&scorer.c, t, &context, &view[sequences[j].offset + i, t, 0])
-            tags[i + REACH_C] = 1 + np.argmax(
-                scores[sequences[j].offset + i, :n_early, :scorer.c.n_labels].sum(axis=0)
-            )
-        for i in range(n):
-            context.lexemes = records.data() + i
-            context.dynamic = tags.data() + i
-            for t in range(n_early, scorer.c.program.n_templates):
-                add_template(&scorer.c, t, &context, &view[sequences[j].offset + i, t, 0])
-            tags[i + REACH_C] = label_view[sequences[j].offset + i] + 1
-    return scores[:, :, :scorer.c.n_labels]
+MISSING = -1
+NOT = -2

@@ -12,7 +12,15 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..atomic import assign
-from ..bridge import KEEP, LEXICAL_COLUMNS, N_CASES, LexemeReader, read_sent_starts
+from ..bridge import (
+    KEEP,
+    LEXICAL_COLUMNS,
+    N_CASES,
+    LexemeReader,
+    find_words,
+    hand_on_starts,
+    read_sent_starts,
+)
 from ..confidence import NO_RIVAL, Evidence, scale_leads
 from ..core.checksum import checksum
 from ..core.gazetteer import N_CODES, Gazetteer
@@ -35,6 +43,7 @@ from ._bilou import (
     MISSING,
     N_CASE_SETS,
     NAMED_PLACES,
+    NO_DECISION,
     REACH,
     EntityBatch,
     Explaining,
@@ -102,9 +111,11 @@ class GoldEntities(NamedTuple):
     """A doc with what is known about its entities.
 
     doc (Doc): The doc.
-    actions (array): For each token its action or MISSING.
-    sent_starts (array): For each token whether a sentence starts there.
+    actions (array): For each token its action or MISSING; that of white space follows
+        from those of the words beside it.
+    sent_starts (array): For each token whether a sentence starts there, a word.
     negatives (list): Spans that are no entities: start, end and index of the label.
+        They start and end with words.
     """
 
     doc: Doc
@@ -373,7 +384,7 @@ class EntityModel(LinearModel):
                 tokenizer=tokenizer,
                 seed=seed,
             )
-        self._start(sum(len(gold.doc) for gold in get_examples()), seed)
+        self._start(sum(len(find_words(gold.doc)) for gold in get_examples()), seed)
         if count_features and self._used_settings.cutoff > 1:
             for batch in minibatch(get_examples(), ROUND):
                 training = self._training_batch(batch, None)
@@ -485,21 +496,24 @@ class EntityModel(LinearModel):
         """What speaks for each entity of a batch with leads: its weakest decision, and
         the weaker one of its neighbours, which might have been part of it."""
         scale = batch.made_by.scorer.scale
-        starts, ends = find_spans(batch.actions)
+        is_word = batch.leads != NO_DECISION
+        own, stages = batch.leads[is_word], batch.stages[is_word]
+        doc_ends = np.concatenate([[0], np.cumsum(is_word)])[batch.ends]
+        starts, ends = find_spans(batch.actions[is_word])
         weakest = np.array(
             [
-                start + int(batch.leads[start : end + 1].argmin())
+                start + int(own[start : end + 1].argmin())
                 for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
             ],
             dtype="int64",
         )
         # What lies between docs has no rival.
-        leads = np.insert(batch.leads, np.insert(batch.ends, 0, 0), NO_RIVAL)
-        places = np.searchsorted(batch.ends, starts, side="right") + 1
+        leads = np.insert(own, np.insert(doc_ends, 0, 0), NO_RIVAL)
+        places = np.searchsorted(doc_ends, starts, side="right") + 1
         beside = np.minimum(leads[starts + places - 1], leads[ends + places + 1])
         # Where there were several decisions, each could be wrong.
-        groups = batch.stages[weakest] + self.n_stages * (ends > starts)
-        both = np.stack([batch.leads[weakest], beside], axis=1)
+        groups = stages[weakest] + self.n_stages * (ends > starts)
+        both = np.stack([own[weakest], beside], axis=1)
         return Evidence(scale_leads(both, scale, scale), groups)
 
     def _predict_once(
@@ -590,9 +604,16 @@ class EntityModel(LinearModel):
             # They are read as B and L of the reading, and shown as those of the text.
             outputs = ["O", *(f"{kind}-{x}" for x in labels for kind in "LIBU")]
         explanations = Explanations()
+        words = set(find_words(doc).tolist())
         for i, action in enumerate(actions.tolist()):
-            if action == KEEP:
-                label = outputs[int(read[i])]
+            if i not in words or action == KEEP:
+                if action != KEEP:
+                    label = outputs[action]
+                elif i in words:
+                    label = outputs[int(read[i])]
+                else:
+                    type_ = doc[i].ent_type_
+                    label = f"I-{type_}" if type_ in labels else "O"
                 explanations.append(Explanation(label, math.inf, "", 0, 0, {}))
             else:
                 explanations.append(
@@ -860,8 +881,19 @@ def _explain_entities(
 
 
 def _own_starts(doc: Doc) -> np.ndarray:
-    starts = (read_sent_starts(doc) == 1).astype("uint8")
-    starts[:1] = 1
+    words = find_words(doc)
+    return mark_starts(doc, words, hand_on_starts(read_sent_starts(doc), words))
+
+
+def mark_starts(doc: Doc, words: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """For each token of a doc whether a sentence starts there, a word.
+
+    words (array): The tokens that are words.
+    known (array): For each word 1 if a sentence starts there.
+    """
+    starts = np.zeros(len(doc), dtype="uint8")
+    starts[words] = known == 1
+    starts[words[:1]] = 1
     return starts
 
 

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..atomic import assign, new_lock
-from ..bridge import LEXICAL_COLUMNS, LexemeReader
+from ..bridge import LEXICAL_COLUMNS, LexemeReader, find_words
 from ..core.learner import Learner
 from ..core.lexicon import Lexicon
 from ..core.program import Program
@@ -519,8 +519,13 @@ def make_classes(
 
 
 def get_number(doc: Doc) -> int:
-    """A number for a doc: always the same for its text."""
-    return zlib.crc32(doc.text.encode("utf8"))
+    """A number for a doc: always the same for its text, white space that makes tokens
+    apart."""
+    words = find_words(doc)
+    text = doc.text
+    if len(words) < len(doc):
+        text = "".join(doc[int(word)].text_with_ws for word in words)
+    return zlib.crc32(text.encode("utf8"))
 
 
 def get_fold(doc: Doc, n_folds: int) -> int:

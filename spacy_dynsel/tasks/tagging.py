@@ -1,5 +1,6 @@
 """Tagging: all that a tagger learns, uses and stores, apart from spaCy's contract."""
 
+import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +12,14 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..bridge import LEXICAL_COLUMNS, read_lowers, read_sent_starts
+from ..bridge import (
+    LEXICAL_COLUMNS,
+    SPACE_TAG,
+    find_words,
+    hand_on_starts,
+    read_lowers,
+    read_sent_starts,
+)
 from ..confidence import Evidence, scale_leads
 from ..core.learner import Learner
 from ..core.recorder import Recorder
@@ -19,7 +27,7 @@ from ..core.scorer import MAX_LABELS
 from ..errors import Errors
 from ..settings import LearnerSettings
 from ..templates import Template, Templates
-from ._tagging import MISSING, NOT, REACH, TagBatch, TrainingBatch, explain, predict
+from ._tagging import MISSING, NOT, REACH, TagBatch, TrainingBatch, predict
 from .model import (
     N_RESERVED,
     Explanation,
@@ -36,6 +44,8 @@ __all__ = [
     "MISSING",
     "NOT",
     "PLACES",
+    "SPACE_TAG",
+    "SPACE_TAG_NAME",
     "Explanation",
     "GoldDoc",
     "TagBatch",
@@ -43,6 +53,8 @@ __all__ = [
 ]
 
 TASK = "tagging"
+# What spaCy calls the tag of white space.
+SPACE_TAG_NAME = "_SP"
 OFFSETS = [str(offset) for offset in range(-REACH, REACH + 1)]
 # Where each column of a tagging template may be read.
 PLACES: dict[str, Sequence[str]] = {
@@ -60,11 +72,31 @@ FOLD_DROPOUT = 0.1
 
 
 class GoldDoc(NamedTuple):
-    """A doc with what is known about its labels (see TrainingBatch)."""
+    """A doc with what is known about its labels.
+
+    doc (Doc): The doc.
+    labels (array): For each token what TrainingBatch takes; white space does not count.
+    sent_starts (array): For each token 1 if a sentence starts there.
+    """
 
     doc: Doc
     labels: np.ndarray
     sent_starts: np.ndarray
+
+
+class GoldWords(NamedTuple):
+    """A GoldDoc without white space: labels and sent_starts are those of its words."""
+
+    doc: Doc
+    words: np.ndarray
+    labels: np.ndarray
+    sent_starts: np.ndarray
+
+
+def take_words(gold: GoldDoc) -> GoldWords:
+    words = find_words(gold.doc)
+    starts = hand_on_starts(gold.sent_starts, words)
+    return GoldWords(gold.doc, words, gold.labels[words], starts)
 
 
 class TaggingModel(LinearModel):
@@ -147,13 +179,17 @@ class TaggingModel(LinearModel):
         self._reset()
         self.labels = tuple(labels)
         self.n_folds = self.folds if self.folds is not None else FOLDS * is_read
-        classes = self._learn_classes(get_examples())
+
+        def get_words() -> Iterable[GoldWords]:
+            return map(take_words, get_examples())
+
+        classes = self._learn_classes(get_words())
         self._reader = self._make_reader(classes, self._load_clusters(vocab, lang))
-        self._start(sum(len(gold.doc) for gold in get_examples()), seed)
+        self._start(sum(len(gold.words) for gold in get_words()), seed)
         if self.n_folds:
-            self._train_folds(list(get_examples()))
+            self._train_folds(list(get_words()))
         if count_features and self._used_settings.cutoff > 1:
-            for batch in minibatch(get_examples(), ROUND):
+            for batch in minibatch(get_words(), ROUND):
                 self._training_batch(batch, _whole_docs(batch)).count(self._learner)
             self._learner.reject_rare()
 
@@ -162,20 +198,20 @@ class TaggingModel(LinearModel):
         with self.lock:
             self.make_trainable()
             self._forget_compiled()
-            return self._learn(batch, drop)
+            return self._learn([take_words(gold) for gold in batch], drop)
 
-    def _learn(self, batch: list[GoldDoc], drop: float) -> float:
-        ranges = _training_ranges(batch, self.settings.copies)
+    def _learn(self, golds: list[GoldWords], drop: float) -> float:
+        ranges = _training_ranges(golds, self.settings.copies)
         settings = self._used_settings
         rates = (drop, settings.word_dropout, settings.predicted_history)
-        loss = self._training_batch(batch, ranges).update(self._learner, *rates)
+        loss = self._training_batch(golds, ranges).update(self._learner, *rates)
         if self._folds:
-            new = [gold for gold in batch if get_number(gold.doc) not in self._known]
+            new = [gold for gold in golds if get_number(gold.doc) not in self._known]
             for fold in range(len(self._folds)):
                 self._teach_fold(fold, new, drop)
         return float(loss)
 
-    def _train_folds(self, examples: list[GoldDoc]) -> None:
+    def _train_folds(self, examples: list[GoldWords]) -> None:
         """Train the models that annotate docs in training. They are finished before
         others learn from their tags, so that these are as good as they will be in the
         end."""
@@ -192,7 +228,7 @@ class TaggingModel(LinearModel):
             list(pool.map(train, range(self.n_folds)))
         self._known = {get_number(gold.doc) for gold in examples}
 
-    def _teach_fold(self, fold: int, batch: list[GoldDoc], drop: float) -> None:
+    def _teach_fold(self, fold: int, batch: list[GoldWords], drop: float) -> None:
         """Let a fold's model learn from all docs that are not in its fold."""
         settings = self._used_settings
         part = [gold for gold in batch if get_fold(gold.doc, self.n_folds) != fold]
@@ -215,7 +251,8 @@ class TaggingModel(LinearModel):
 
     def record(self, batch: list[GoldDoc], recorders: dict[str, Recorder]) -> None:
         """Write down the decisions of some docs."""
-        self._training_batch(batch, _training_ranges(batch, "sentences")).update(
+        golds = [take_words(gold) for gold in batch]
+        self._training_batch(golds, _training_ranges(golds, "sentences")).update(
             recorders["templates"], 0.0, 0.0, self.settings.predicted_history
         )
 
@@ -257,11 +294,8 @@ class TaggingModel(LinearModel):
             return None if self._learner is None else self._guess(docs)
 
     def _guess(self, docs: list[Doc]) -> TagBatch:
-        golds = [
-            GoldDoc(doc, np.full(len(doc), MISSING), read_sent_starts(doc))
-            for doc in docs
-        ]
-        labels = np.zeros(sum(len(doc) for doc in docs), dtype="uint16")
+        golds = [_without_labels(doc) for doc in docs]
+        labels = np.full(sum(len(doc) for doc in docs), SPACE_TAG, dtype="uint16")
         ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
         folds = [get_fold(doc, self.n_folds) if self._folds else 0 for doc in docs]
         for fold, learner in enumerate(self._folds or [self._learner]):
@@ -272,9 +306,9 @@ class TaggingModel(LinearModel):
             ranges = _training_ranges(part, "sentences")
             guessed = self._training_batch(part, ranges).guess(learner)
             for i in chosen:
-                n = len(docs[i])
-                labels[ends[i] - n : ends[i]] = guessed[:n]
-                guessed = guessed[n:]
+                words = golds[i].words
+                labels[ends[i] - len(docs[i]) + words] = guessed[: len(words)]
+                guessed = guessed[len(words) :]
         return TagBatch(labels, ends, np.zeros(self.n_stages, dtype="uint64"))
 
     def _new_learner(self, settings: LearnerSettings) -> None:
@@ -286,20 +320,24 @@ class TaggingModel(LinearModel):
 
     def explain(self, doc: Doc, margin: float | list[float]) -> list[Explanation]:
         """Say for each token how its label was found."""
-        batch = self.predict([doc], margin, 1)
-        labels = batch[0]
-        made_by = batch.made_by
+        found = self.predict([doc], margin, 1)
+        made_by = found.made_by
         scorer = made_by.scorer
+        gold = _without_labels(doc)
+        labels = found[0][gold.words]
+        ranges = _training_ranges([gold], "sentences")
         lexicon = made_by.get_lexicon(self.max_lexemes)
-        parts = explain(doc, labels, lexicon, made_by.reader, scorer)
+        batch = TrainingBatch([doc], gold.labels, ranges, lexicon, made_by.reader)
+        parts = batch.explain(scorer, labels)
         margins = [*scorer.margins(margin), 0]
         names = [str(template) for template in self.templates.templates]
-        return [
-            self._explain(
-                scorer, token_parts, int(label), margins, names, made_by.labels
+        nothing = Explanation(SPACE_TAG_NAME, math.inf, "", 0, 0, {})
+        explanations = [nothing] * len(doc)
+        for word, word_parts, label in zip(gold.words, parts, labels, strict=True):
+            explanations[word] = self._explain(
+                scorer, word_parts, int(label), margins, names, made_by.labels
             )
-            for token_parts, label in zip(parts, labels, strict=True)
-        ]
+        return explanations
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled weights only: caches start empty and training resumes from them.
@@ -343,7 +381,7 @@ class TaggingModel(LinearModel):
         self._n_classes = meta["n_classes"]
 
     def _training_batch(
-        self, batch: list[GoldDoc], ranges: np.ndarray
+        self, batch: list[GoldWords], ranges: np.ndarray
     ) -> TrainingBatch:
         return TrainingBatch(
             [gold.doc for gold in batch],
@@ -354,14 +392,14 @@ class TaggingModel(LinearModel):
         )
 
     def _learn_classes(
-        self, examples: Iterable[GoldDoc]
+        self, examples: Iterable[GoldWords]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Give each frequent word the set of tags that it often has as its class."""
         self._n_classes = 0
         tags: defaultdict[int, Counter[int]] = defaultdict(Counter)
         if "class" in self._program.lexical:
             for gold in examples:
-                lowers = read_lowers(gold.doc)[gold.labels >= 0]
+                lowers = read_lowers(gold.doc)[gold.words][gold.labels >= 0]
                 known = gold.labels[gold.labels >= 0]
                 for lower, label in zip(lowers.tolist(), known.tolist(), strict=True):
                     tags[lower][label] += 1
@@ -420,14 +458,20 @@ def _restore(
     return model
 
 
-def _whole_docs(batch: Sequence[GoldDoc]) -> np.ndarray:
+def _without_labels(doc: Doc) -> GoldWords:
+    """A doc that is to be tagged."""
+    labels = np.full(len(doc), MISSING, dtype="int32")
+    return take_words(GoldDoc(doc, labels, read_sent_starts(doc)))
+
+
+def _whole_docs(batch: Sequence[GoldWords]) -> np.ndarray:
     """Each doc as a sequence of its own."""
-    ends = np.cumsum([len(gold.doc) for gold in batch], dtype="int64")
-    starts = ends - np.array([len(gold.doc) for gold in batch], dtype="int64")
-    return np.stack([starts, ends], axis=1)
+    lengths = np.array([len(gold.words) for gold in batch], dtype="int64")
+    ends = np.cumsum(lengths)
+    return np.stack([ends - lengths, ends], axis=1)
 
 
-def _training_ranges(batch: Sequence[GoldDoc], copies: str) -> np.ndarray:
+def _training_ranges(batch: Sequence[GoldWords], copies: str) -> np.ndarray:
     """The sequences to learn from.
 
     Sentences are what the gold sentence starts say, and documents the whole docs; but

@@ -13,7 +13,15 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from ..atomic import assign, new_lock
-from ..bridge import LEXICAL_COLUMNS, LexemeReader, read_sent_starts, read_tags
+from ..bridge import (
+    LEXICAL_COLUMNS,
+    LexemeReader,
+    find_blank_lines,
+    find_words,
+    hand_on_starts,
+    read_sent_starts,
+    read_tags,
+)
 from ..confidence import Evidence, scale_leads
 from ..core.lexicon import Lexicon
 from ..core.recorder import Recorder
@@ -80,7 +88,7 @@ MIN_BYTES_FOR_THREADS = 1 << 20
 
 
 class GoldParse(NamedTuple):
-    """A doc with what is known about its tree.
+    """A doc with what is known about its tree; nothing is known about white space.
 
     doc (Doc): The doc.
     heads (array): For each token the index of its head, its own for a root, -1 where
@@ -139,11 +147,19 @@ class ParseExplanation(NamedTuple):
 
 
 class TaggedWords(NamedTuple):
-    """What training data say about the tags of a doc, as string IDs and numbers."""
+    """What training data say about the words of a doc.
+
+    lowers (array), tags (array), pos (array): For each word string IDs and numbers.
+    n_blank_lines (int): How many blank lines there are between words of which it is
+        known whether a sentence starts there.
+    n_split (int): After how many of them one does.
+    """
 
     lowers: np.ndarray
     tags: np.ndarray
     pos: np.ndarray
+    n_blank_lines: int = 0
+    n_split: int = 0
 
 
 class CompiledParser(NamedTuple):
@@ -249,6 +265,8 @@ class ParsingModel(Resumable):
         if self.reranker is not None:
             self.reranker.bind(self._lexical)
         self.max_lexemes = 1
+        # Whether a blank line ends a sentence, if that is set.
+        self.split_blank_lines: bool | None = None
         self.lock = new_lock()
         self._reset()
 
@@ -257,6 +275,8 @@ class ParsingModel(Resumable):
         self.actions, self.arcs, self.boundaries = (part.blank() for part in self.parts)
         if self.reranker is not None:
             self.reranker = self.reranker.blank()
+        # Whether a blank line ends a sentence in the training data.
+        self._blank_lines_split = True
         # These are there once the model is initialized.
         self._reader: Any = None
         self._tags: Any = None
@@ -293,6 +313,14 @@ class ParsingModel(Resumable):
     @property
     def n_outputs(self) -> int:
         return len(self.labels)
+
+    @property
+    def splits_blank_lines(self) -> bool:
+        """Whether a blank line ends a sentence: as it is set or, failing that, as the
+        training data have it."""
+        if self.split_blank_lines is None:
+            return self._blank_lines_split
+        return self.split_blank_lines
 
     @property
     def compiled(self) -> CompiledParser:
@@ -349,12 +377,13 @@ class ParsingModel(Resumable):
         """
         self._check_labels(labels)
         self._reset()
-        classes, tag_map, n_tokens = self._read_tags(get_examples())
+        classes, tag_map, n_tokens, splits = self._read_tags(get_examples())
         self.labels = tuple(labels)
         self._reader = LexemeReader(
             self._lexical, *classes, *load_clusters(self._lexical, vocab, lang)
         )
         self._tags = tag_map
+        self._blank_lines_split = splits
         self._training_lexicon = self._new_training_lexicon()
         for part in self.parts:
             settings = part.settings
@@ -473,7 +502,7 @@ class ParsingModel(Resumable):
         assert reranker is not None
         settings = self.actions._used_settings
         numbers = [get_fold(gold.doc, reranker.n_folds) for gold in batch]
-        is_ready = reranker.count(sum(len(gold.doc) for gold in batch))
+        is_ready = reranker.count(sum(len(find_words(gold.doc)) for gold in batch))
         for fold, learners in enumerate(reranker.learners):
             inside = [
                 gold
@@ -549,6 +578,7 @@ class ParsingModel(Resumable):
             ranks=None if reranker is None else compiled.ranks,
             trace=trace,
             with_leads=with_leads,
+            split_blank_lines=self.splits_blank_lines,
         )
         batch.made_by = compiled
         return batch
@@ -637,7 +667,7 @@ class ParsingModel(Resumable):
             GoldParse(doc, heads, heads, read_sent_starts(doc))
             for doc, heads in zip(docs, unknown, strict=True)
         ]
-        words = [_find_words(gold) for gold in golds]
+        words = [_find_words(gold, self.splits_blank_lines) for gold in golds]
         known = np.concatenate([starts for starts, _ in words])
         undivided = self._training_batch(golds, np.zeros(len(known), "uint8"))
         starts = undivided.guess_boundaries(
@@ -675,11 +705,12 @@ class ParsingModel(Resumable):
         if self._reader is None:
             return dump_model({"task": self.task, "labels": None}, {})
         parts = {part.name: part.meta() for part in self.parts}
-        meta = {
+        meta: dict[str, Any] = {
             "task": self.task,
             "labels": self.labels,
             "parts": parts,
             "reads_tags": self.reads_tags,
+            "split_blank_lines": self._blank_lines_split,
         }
         arrays = {
             "class_keys": self._reader.class_keys,
@@ -737,6 +768,8 @@ class ParsingModel(Resumable):
             and int(keys.min(initial=1)) > 0,
             "its table of tags is malformed",
         )
+        splits: Any = meta.get("split_blank_lines", True)
+        require(isinstance(splits, bool), "what it says about blank lines is malformed")
         parts: Any = meta.get("parts")
         require(isinstance(parts, dict), "it lacks its classifiers")
         reranker = self.reranker
@@ -758,6 +791,7 @@ class ParsingModel(Resumable):
         other.actions, other.arcs, other.boundaries = loaded[:3]
         other.reranker = loaded[3] if reranker is not None else None
         other.labels = tuple(labels)
+        other._blank_lines_split = splits
         other._reader = LexemeReader(
             self._lexical, *(tables[name] for name in sections)
         )
@@ -808,7 +842,10 @@ class ParsingModel(Resumable):
                 self.reranker.trees,
                 self.reranker.n_folds,
             )
-        return (_restore, (*templates, *settings, *reranker, self.to_bytes()))
+        return (
+            _restore,
+            (*templates, *settings, *reranker, self.split_blank_lines, self.to_bytes()),
+        )
 
     def _count_outputs(
         self, part: Classifier, labels: Sequence[str] | None = None
@@ -841,18 +878,20 @@ class ParsingModel(Resumable):
 
     def _read_tags(
         self, examples: Iterable[TaggedWords]
-    ) -> tuple[tuple[np.ndarray, np.ndarray], TagMap, int]:
+    ) -> tuple[tuple[np.ndarray, np.ndarray], TagMap, int, bool]:
         """Learn which tags a word can have, and the parts of speech that go with tags.
 
-        RETURNS (tuple): The ambiguity classes, the parts of speech, and the number of
-            tokens.
+        RETURNS (tuple): The ambiguity classes, the parts of speech, the number of
+            words, and whether blank lines end sentences.
         """
         words: defaultdict[int, Counter[int]] = defaultdict(Counter)
         by_tag: defaultdict[int, Counter[int]] = defaultdict(Counter)
         by_pair: defaultdict[tuple[int, int], Counter[int]] = defaultdict(Counter)
-        n_tokens = 0
+        n_tokens = n_blank_lines = n_split = 0
         for example in examples:
             n_tokens += len(example.tags)
+            n_blank_lines += example.n_blank_lines
+            n_split += example.n_split
             for lower, tag, pos in zip(
                 example.lowers.tolist(),
                 example.tags.tolist(),
@@ -881,7 +920,8 @@ class ParsingModel(Resumable):
             np.array(ordered, dtype="uint64"),
             np.array([table[key] for key in ordered], dtype="uint8"),
         )
-        return lookup_arrays(by_word), tag_map, n_tokens
+        splits = n_blank_lines == 0 or 2 * n_split > n_blank_lines
+        return lookup_arrays(by_word), tag_map, n_tokens, splits
 
 
 def _most_common(counts: Counter[int]) -> int:
@@ -906,37 +946,38 @@ def _boundary_gold(batch: list[GoldParse]) -> np.ndarray:
     sentence stand in for the sentences of a document, laid end to end."""
     parts = []
     for gold in batch:
-        starts = np.where(gold.sent_starts == 0, -1, gold.sent_starts == 1)
+        words = find_words(gold.doc)
+        known = gold.sent_starts[words]
+        starts = np.where(known == 0, -1, known == 1)
         if (starts[1:] == 1).any():
             starts[:1] = -1
         else:
             starts[:1] = 1
-        parts.append(starts)
+        parts.append(np.full(len(gold.doc), -1))
+        parts[-1][words] = starts
     return np.concatenate(parts).astype("int8")
 
 
-def _find_words(gold: GoldParse) -> tuple[np.ndarray, np.ndarray]:
+def _find_words(gold: GoldParse, split_blank_lines: bool) -> tuple[np.ndarray, ...]:
     """Words and white space.
 
+    split_blank_lines (bool): Whether a blank line ends a sentence.
     RETURNS (tuple): For words what is known about sentence starts, 0 for white space,
         where a start is as good as one at the next word; and for each token itself if
         it is a word, else the word that it hangs on.
     """
-    is_space = gold.doc.to_array(["IS_SPACE"]).reshape(-1).astype(bool)
-    known = np.where(is_space, 0, gold.sent_starts).astype("int32")
-    anchors = np.arange(len(is_space), dtype="int32")
-    words = np.flatnonzero(~is_space)
-    last = words[0] if len(words) else 0
-    starts = True
-    for i in range(len(is_space)):
-        starts |= gold.sent_starts[i] == 1
-        if is_space[i]:
-            anchors[i] = last
-        else:
-            last = i
-            if starts:
-                known[i] = 1
-            starts = False
+    n = len(gold.doc)
+    words = find_words(gold.doc)
+    known = np.zeros(n, dtype="int32")
+    known[words] = hand_on_starts(gold.sent_starts, words)
+    if split_blank_lines and len(words) < n:
+        known[words[find_blank_lines(gold.doc) & (known[words] == 0)]] = 1
+    known[words[:1]] = 1
+    anchors = np.zeros(n, dtype="int32")
+    anchors[words] = words
+    # The last word up to each token; before the first one, that.
+    anchors = np.maximum.accumulate(anchors)
+    anchors[: words[0] if len(words) else 0] = words[:1]
     return known, anchors
 
 
@@ -950,6 +991,7 @@ def _restore(
     branches: Templates | None,
     trees: Templates | None,
     folds: int,
+    split_blank_lines: bool | None,
     data: bytes,
 ) -> ParsingModel:
     model = ParsingModel(
@@ -963,6 +1005,7 @@ def _restore(
         trees=trees,
         folds=folds,
     )
+    model.split_blank_lines = split_blank_lines
     model.from_bytes(data)
     return model
 
