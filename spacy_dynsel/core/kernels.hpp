@@ -6,8 +6,10 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <system_error>
+#include <exception>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -316,17 +318,46 @@ static inline void store_pointer(void** place, void* value) {
 #endif
 }
 
+// Calls a function. Returns false if there was not enough memory for it.
+template <typename Function, typename... Arguments>
+static inline bool call_guarded(Function* function, Arguments... arguments) {
+    try {
+        function(arguments...);
+    } catch (const std::exception&) {
+        return false;
+    }
+    return true;
+}
+
+[[noreturn]] static inline void throw_no_memory() { throw std::bad_alloc(); }
+
+// Python ends the process if it finds no memory to make a new thread known. Looks first
+// whether there is some, and leaves it where the next request will find it.
+static inline void require_memory_for_gil() {
+    constexpr size_t ENOUGH = size_t{1} << 16;
+    void* volatile room = std::malloc(ENOUGH);
+    if (room == nullptr) throw_no_memory();
+    std::free(room);
+}
+
 // Runs work(job, i) for i = 0 .. n_threads - 1, number 0 in the calling thread. Where
 // the system refuses threads, those that run have to do all the work: workers take
-// their tasks from a counter until none is left.
-static inline void run_workers(int n_threads, void (*work)(void*, int), void* job) {
+// their tasks from a counter until none is left. Returns false if a worker did not find
+// enough memory.
+static inline bool run_workers(int n_threads, void (*work)(void*, int), void* job) {
+    std::atomic<bool> has_memory{true};
+    const auto run = [&has_memory, work, job](int i) {
+        if (!call_guarded(work, job, i)) has_memory = false;
+    };
     std::vector<std::thread> threads;
     try {
-        for (int i = 1; i < n_threads; ++i) threads.emplace_back(work, job, i);
-    } catch (const std::system_error&) {
+        threads.reserve(static_cast<size_t>(n_threads));
+        for (int i = 1; i < n_threads; ++i) threads.emplace_back(run, i);
+    } catch (const std::exception&) {
     }
-    work(job, 0);
+    run(0);
     for (auto& thread : threads) thread.join();
+    return has_memory;
 }
 
 }  // namespace dynsel
