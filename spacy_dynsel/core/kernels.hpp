@@ -331,13 +331,20 @@ static inline bool call_guarded(Function* function, Arguments... arguments) {
 
 [[noreturn]] static inline void throw_no_memory() { throw std::bad_alloc(); }
 
-// Python ends the process if it finds no memory to make a new thread known. Looks first
-// whether there is some, and leaves it where the next request will find it.
-static inline void require_memory_for_gil() {
-    constexpr size_t ENOUGH = size_t{1} << 16;
+// What a thread has of its own is made when it is first used, and the process ends if
+// there is no memory for it. Looks first whether there is some, and leaves it where the
+// next request will find it.
+static inline bool has_memory_for_thread() {
+    constexpr size_t ENOUGH = size_t{1} << 15;
     void* volatile room = std::malloc(ENOUGH);
-    if (room == nullptr) throw_no_memory();
+    const bool is_there = room != nullptr;
     std::free(room);
+    return is_there;
+}
+
+// To be called before a thread takes the GIL that Python may not know yet.
+static inline void require_memory_for_gil() {
+    if (!has_memory_for_thread()) throw_no_memory();
 }
 
 // Runs work(job, i) for i = 0 .. n_threads - 1, number 0 in the calling thread. Where
@@ -347,6 +354,14 @@ static inline void require_memory_for_gil() {
 static inline bool run_workers(int n_threads, void (*work)(void*, int), void* job) {
     std::atomic<bool> has_memory{true};
     const auto run = [&has_memory, work, job](int i) {
+        if (!has_memory_for_thread()) {
+            // The others do its work, if it is not the last one.
+            if (i == 0) has_memory = false;
+            return;
+        }
+        // From here on the thread can throw.
+        volatile int n_thrown = std::uncaught_exceptions();
+        static_cast<void>(n_thrown);
         if (!call_guarded(work, job, i)) has_memory = false;
     };
     std::vector<std::thread> threads;
