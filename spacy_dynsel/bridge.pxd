@@ -2,7 +2,8 @@ from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from .core.lexicon cimport Arena, Lexicon, LexiconC
-from .core.program cimport LexemeRecC
+from .core.program cimport LexemeRecC, Program
+from .core.scorer cimport Scorer
 from .core.typedefs cimport atom_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
@@ -67,12 +68,16 @@ cdef class LexemeReader:
     cdef readonly object cluster_keys
     cdef readonly object cluster_values
     cdef vector[ColumnC] _columns
+    cdef vector[uint64_t] _limits     # more than the values of each column, or 0
     cdef const uint64_t[::1] _class_keys
     cdef const uint32_t[::1] _class_values
     cdef const uint64_t[::1] _cluster_keys
     cdef const uint32_t[::1] _cluster_values
 
     cdef int read(self, object strings, const void* lexeme, atom_t* atoms) except -1
+    cdef int check(self, Lexicon lexicon) except -1
+    cdef int check_program(self, Lexicon lexicon, Program program) except -1
+    cdef int check_scorer(self, Lexicon lexicon, Scorer scorer) except -1
 
 
 cdef int read_entity_words(

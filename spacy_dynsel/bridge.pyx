@@ -117,8 +117,21 @@ cdef class LexemeReader:
         exact form, sorted. Words without one try their lower form.
     """
 
-    def __init__(self, list columns, class_keys, class_values, cluster_keys, cluster_values):
+    def __init__(
+        self,
+        list columns not None,
+        class_keys,
+        class_values,
+        cluster_keys,
+        cluster_values,
+    ):
         cdef ColumnC column
+        if (
+            self.columns is not None
+            or len(class_keys) != len(class_values)
+            or len(cluster_keys) != len(cluster_values)
+        ):
+            raise ValueError(Errors.DS216.format(what="the tables of a lexeme reader"))
         self.columns = columns
         for name in columns:
             column.kind, column.size = LEXICAL_COLUMNS[name]
@@ -131,6 +144,55 @@ cdef class LexemeReader:
         self._class_values = class_values
         self._cluster_keys = cluster_keys
         self._cluster_values = cluster_values
+        for name in columns:
+            self._limits.push_back(self._find_limit(*LEXICAL_COLUMNS[name]))
+
+    def _find_limit(self, kind, size) -> int:
+        """More than the values of a column, or 0 if they are hashes."""
+        if kind == CASE:
+            return FIRST_VALUE + N_CASES_C
+        if kind == CLASS:
+            return max(<int>FIRST_VALUE, int(np.max(self.class_values, initial=0)) + 1)
+        if kind == CLUSTER and size:
+            return FIRST_VALUE + (1 << size)
+        if kind == CLUSTER:
+            return max(<int>FIRST_VALUE, int(np.max(self.cluster_values, initial=0)) + 1)
+        return 0
+
+    cdef int check(self, Lexicon lexicon) except -1:
+        """Raise an error unless the records of a lexicon have these columns."""
+        if (
+            lexicon.c.table == NULL
+            or lexicon.absent == NULL
+            or self._limits.size() != self._columns.size()
+            or <size_t>lexicon.n_columns != self._columns.size()
+        ):
+            raise ValueError(Errors.DS216.format(what="a lexicon and its columns"))
+        return 0
+
+    cdef int check_program(self, Lexicon lexicon, Program program) except -1:
+        """Raise an error unless templates look at such records."""
+        self.check(lexicon)
+        if (
+            program is None
+            or program.c.n_templates == 0
+            or program.c.n_columns > lexicon.n_columns
+        ):
+            raise ValueError(Errors.DS216.format(what="templates and a lexicon"))
+        return 0
+
+    cdef int check_scorer(self, Lexicon lexicon, Scorer scorer) except -1:
+        """Raise an error unless a scorer and the records of a lexicon fit."""
+        cdef size_t i
+        cdef uint64_t limit
+        self.check_program(lexicon, scorer.program)
+        if scorer.c.stages == NULL or not lexicon.has_rows(scorer):
+            raise ValueError(Errors.DS216.format(what="a scorer and a lexicon"))
+        for i in range(scorer.lexical_limits.size()):
+            limit = self._limits[scorer.lexical_limits[i].column]
+            if limit == 0 or limit > scorer.lexical_limits[i].n_values:
+                raise ValueError(Errors.DS216.format(what="a scorer and its columns"))
+        return 0
 
     def __reduce__(self):
         return (
@@ -360,6 +422,8 @@ cdef size_t read_docs(list docs, vector[SequenceC]& whole) except? 0:
     cdef int i
     sequence.offset = 0
     for i in range(len(docs)):
+        if not isinstance(docs[i], Doc):
+            raise TypeError(Errors.DS215.format(found=type(docs[i])))
         doc = docs[i]
         sequence.doc = i
         sequence.tokens = doc.c
@@ -367,6 +431,16 @@ cdef size_t read_docs(list docs, vector[SequenceC]& whole) except? 0:
         whole.push_back(sequence)
         sequence.offset += doc.length
     return sequence.offset
+
+
+cdef size_t count_tokens(list docs) except? 0:
+    """The number of tokens of some docs."""
+    cdef size_t n_tokens = 0
+    for doc in docs:
+        if not isinstance(doc, Doc):
+            raise TypeError(Errors.DS215.format(found=type(doc)))
+        n_tokens += (<Doc>doc).length
+    return n_tokens
 
 
 cdef int sentence_end(const SequenceC* sequence, int start) noexcept nogil:
@@ -610,7 +684,7 @@ def is_blank_line(str text not None) -> bool:
 
 
 def write_tags(
-    list docs,
+    list docs not None,
     const uint16_t[::1] labels not None,
     const uint64_t[::1] tags not None,
     bint overwrite,
@@ -625,12 +699,9 @@ def write_tags(
     space_tag (int): The string ID of the tag of white space.
     """
     cdef Doc doc
-    cdef Py_ssize_t offset = 0
+    cdef Py_ssize_t offset = count_tokens(docs)
     cdef Py_ssize_t i
-    cdef bint is_good = True
-    for doc in docs:
-        offset += doc.length
-    is_good = offset == labels.shape[0]
+    cdef bint is_good = offset == labels.shape[0]
     if is_good:
         offset = 0
         for doc in docs:
@@ -655,7 +726,9 @@ def write_tags(
 
 
 def write_entities(
-    list docs, const uint16_t[::1] actions not None, const uint64_t[::1] types
+    list docs not None,
+    const uint16_t[::1] actions not None,
+    const uint64_t[::1] types not None,
 ) -> bool:
     """Set the entities of docs as spaCy's own component does: tokens of entities that
     were set before are left alone, and so are blocked ones; all others are inside of
@@ -668,11 +741,9 @@ def write_entities(
         types.
     """
     cdef Doc doc
-    cdef size_t offset = 0
+    cdef size_t offset = count_tokens(docs)
     cdef int i, kind, type_, open_type
     cdef attr_t kb_id = 0
-    for doc in docs:
-        offset += doc.length
     if offset != <size_t>actions.shape[0]:
         return False
     for i in range(actions.shape[0]):
@@ -706,8 +777,13 @@ def write_entities(
 KEEP = KEEP_C
 
 
+cdef inline Py_ssize_t get_dep(uint16_t label, Py_ssize_t n_deps) noexcept nogil:
+    """Where the string ID of a label is, see write_parses."""
+    return label if label < 1 << 15 else label + n_deps - (1 << 16)
+
+
 def write_parses(
-    list docs,
+    list docs not None,
     const int32_t[::1] heads not None,
     const uint16_t[::1] labels not None,
     const uint8_t[::1] starts not None,
@@ -725,12 +801,10 @@ def write_parses(
     """
     cdef Doc doc
     cdef size_t offset = 0
-    cdef size_t n_tokens = 0
+    cdef size_t n_tokens = count_tokens(docs)
     cdef Py_ssize_t label
     cdef int i, head
     cdef TokenC* tokens
-    for doc in docs:
-        n_tokens += doc.length
     if <size_t>heads.shape[0] != n_tokens or labels.shape[0] != heads.shape[0] or (
         starts.shape[0] != heads.shape[0]
     ):
@@ -738,16 +812,20 @@ def write_parses(
             Errors.DS045.format(n_predictions=heads.shape[0], n_tokens=n_tokens)
         )
     for doc in docs:
-        tokens = doc.c
         for i in range(doc.length):
-            label = labels[offset + i]
-            if label >= 1 << 15:
-                label += deps.shape[0] - (1 << 16)
+            label = get_dep(labels[offset + i], deps.shape[0])
             head = heads[offset + i]
             if not 0 <= label < deps.shape[0] or not 0 <= head < doc.length:
                 raise ValueError(
                     Errors.DS045.format(n_predictions=heads.shape[0], n_tokens=n_tokens)
                 )
+        offset += doc.length
+    offset = 0
+    for doc in docs:
+        tokens = doc.c
+        for i in range(doc.length):
+            label = get_dep(labels[offset + i], deps.shape[0])
+            head = heads[offset + i]
             tokens[i].head = head - i
             tokens[i].dep = deps[label]
             tokens[i].sent_start = 1 if starts[offset + i] else -1
@@ -786,8 +864,14 @@ def restore_arcs(Doc doc not None, list lifted not None, dict labels not None) -
     cdef TokenC* tokens = doc.c
     cdef int i, token, child, found, place, n_seen
     cdef attr_t wanted
+    # All that can fail comes before the first change.
     first.assign(doc.length, -1)
     next_one.assign(doc.length, -1)
+    queue.reserve(MAX_SEARCH + 1)
+    for token in lifted:
+        if not 0 <= token < doc.length:
+            raise IndexError(token)
+        _, wanted = labels[tokens[token].dep]
     for i in range(doc.length - 1, -1, -1):
         if tokens[i].head and not is_space(tokens[i].lex):
             next_one[i] = first[i + tokens[i].head]

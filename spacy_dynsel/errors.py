@@ -431,6 +431,24 @@ class Errors(metaclass=ErrorsWithCodes):
         "the pipeline anew, or delete the file 'training' of the component: learning "
         "then goes on from the model alone."
     )
+    # Compiled code
+    DS215 = (
+        "A list of Docs is needed, and {found} is among them. Check that each component "
+        "of the pipeline returns the Doc that it was given."
+    )
+    DS216 = (
+        "Parts of a model were used together that do not fit each other: {what}. If "
+        "another thread changed the component meanwhile, let it wait until nobody uses "
+        "the component; if not, please report it."
+    )
+    DS217 = (
+        "The templates of one of a parser's classifiers look at {n} different atoms, and "
+        "there is room for {most}. Leave out some templates, or let them share atoms."
+    )
+    DS218 = (
+        "A learner of {old} labels can't become one of {new}: labels are added and never "
+        "taken away. Make a new one."
+    )
     DS060 = (
         "The compiled parts of spacy-dynsel can't be found beside {path}. You are "
         "probably importing the source folder of a checkout in place of the installed "

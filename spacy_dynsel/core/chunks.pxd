@@ -43,4 +43,4 @@ cdef class ChunkTable:
     cdef ChunkC* add(
         self, const char_t* chars, size_t n, uint64_t hash, size_t n_pieces
     ) except NULL
-    cdef int clear(self) except -1
+    cdef int clear(self) noexcept

@@ -6,6 +6,7 @@ from .typedefs cimport atom_t, uint8_t, uint32_t, uint64_t
 cdef enum:
     MAX_LISTS_C = 24
     MAX_ENTRY_TOKENS_C = 32
+    N_CODES_C = 9
 
 
 cdef struct PhraseC:

@@ -8,13 +8,15 @@ not overlap.
 """
 import numpy as np
 
+from ..errors import Errors
+
 from .hashing cimport fold, mix
 from .lexicon cimport Arena
 
 MAX_LISTS = MAX_LISTS_C
 MAX_ENTRY_TOKENS = MAX_ENTRY_TOKENS_C
 # Codes of a token: 0, or 1 + 2 * kind + whether the case is the same.
-N_CODES = 9
+N_CODES = N_CODES_C
 
 cdef enum:
     EMPTY = 0
@@ -59,13 +61,15 @@ def compile_lists(list lists) -> dict:
     return arrays
 
 
-cdef void fill_table(
+cdef int fill_table(
     const uint64_t[::1] keys, const uint32_t[::1] lists, vector[PhraseC]& places
-) noexcept:
+) except -1:
     cdef PhraseC empty
     cdef size_t size = 16
     cdef size_t place
     cdef Py_ssize_t i
+    if keys.shape[0] != lists.shape[0]:
+        raise ValueError(Errors.DS216.format(what="the phrases of gazetteers"))
     empty.key = EMPTY
     empty.lists = 0
     while size < 2 * <size_t>keys.shape[0]:
@@ -77,6 +81,7 @@ cdef void fill_table(
             place = (place + 1) & (size - 1)
         places[place].key = keys[i]
         places[place].lists = lists[i]
+    return 0
 
 
 cdef class Gazetteer:
@@ -87,7 +92,9 @@ cdef class Gazetteer:
     lexical (list[str]): The lexical columns; "lower" and "word" are among them.
     """
 
-    def __init__(self, dict arrays, int n_lists, list lexical):
+    def __init__(self, dict arrays not None, int n_lists, list lexical not None):
+        if not 0 <= n_lists <= MAX_LISTS_C:
+            raise ValueError(Errors.DS216.format(what=f"{n_lists} gazetteers"))
         fill_table(arrays["folded_keys"], arrays["folded_lists"], self._folded)
         fill_table(arrays["exact_keys"], arrays["exact_lists"], self._exact)
         self.c.folded.places = self._folded.data()
@@ -174,6 +181,8 @@ def match_words(dict arrays, int n_lists, words, lowers):
     cdef Arena arena = Arena()
     cdef vector[LexemeRecC*] records
     cdef LexemeRecC* record
+    if len(words) != len(lowers):
+        raise ValueError(Errors.DS216.format(what="words and their lower forms"))
     codes = np.zeros((len(words), n_lists), dtype="uint8")
     cdef uint8_t[:, ::1] view = codes
     for word, lower in zip(words, lowers):
@@ -181,6 +190,6 @@ def match_words(dict arrays, int n_lists, words, lowers):
         record.atoms[0] = fold(lower)
         record.atoms[1] = fold(word)
         records.push_back(record)
-    if len(words):
+    if len(words) and n_lists:
         match_lists(&gazetteer.c, records.data(), len(words), &view[0, 0])
     return codes

@@ -6,8 +6,10 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <system_error>
+#include <exception>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -316,17 +318,61 @@ static inline void store_pointer(void** place, void* value) {
 #endif
 }
 
+// Calls a function. Returns false if there was not enough memory for it.
+template <typename Function, typename... Arguments>
+static inline bool call_guarded(Function* function, Arguments... arguments) {
+    try {
+        function(arguments...);
+    } catch (const std::exception&) {
+        return false;
+    }
+    return true;
+}
+
+[[noreturn]] static inline void throw_no_memory() { throw std::bad_alloc(); }
+
+// What a thread has of its own is made when it is first used, and the process ends if
+// there is no memory for it. Looks first whether there is some, and leaves it where the
+// next request will find it.
+static inline bool has_memory_for_thread() {
+    constexpr size_t ENOUGH = size_t{1} << 15;
+    void* volatile room = std::malloc(ENOUGH);
+    const bool is_there = room != nullptr;
+    std::free(room);
+    return is_there;
+}
+
+// To be called before a thread takes the GIL that Python may not know yet.
+static inline void require_memory_for_gil() {
+    if (!has_memory_for_thread()) throw_no_memory();
+}
+
 // Runs work(job, i) for i = 0 .. n_threads - 1, number 0 in the calling thread. Where
 // the system refuses threads, those that run have to do all the work: workers take
-// their tasks from a counter until none is left.
-static inline void run_workers(int n_threads, void (*work)(void*, int), void* job) {
+// their tasks from a counter until none is left. Returns false if a worker did not find
+// enough memory.
+static inline bool run_workers(int n_threads, void (*work)(void*, int), void* job) {
+    std::atomic<bool> has_memory{true};
+    const auto run = [&has_memory, work, job](int i) {
+        if (!has_memory_for_thread()) {
+            // The others do its work, if it is not the last one.
+            if (i == 0) has_memory = false;
+            return;
+        }
+        // From here on the thread can throw.
+        volatile int n_thrown = std::uncaught_exceptions();
+        static_cast<void>(n_thrown);
+        if (!call_guarded(work, job, i)) has_memory = false;
+    };
     std::vector<std::thread> threads;
     try {
-        for (int i = 1; i < n_threads; ++i) threads.emplace_back(work, job, i);
-    } catch (const std::system_error&) {
+        threads.reserve(static_cast<size_t>(n_threads));
+        for (int i = 1; i < n_threads; ++i) threads.emplace_back(run, i);
+    } catch (const std::exception&) {
     }
-    work(job, 0);
+    run(0);
     for (auto& thread : threads) thread.join();
+    return has_memory;
 }
 
 }  // namespace dynsel

@@ -61,26 +61,28 @@ cdef class Learner:
     cdef vector[int] good
     cdef vector[int] bad
 
-    cdef void count(self, const ContextC* context) noexcept nogil
-    cdef StepC step(
-        self, const ContextC* context, const uint8_t* costs, float drop
-    ) noexcept nogil
+    cdef int count(self, const ContextC* context) except -1 nogil
+    cdef int step(
+        self, const ContextC* context, const uint8_t* costs, float drop, StepC* result
+    ) except -1 nogil
     cdef int guess(self, const ContextC* context, const uint8_t* costs) noexcept nogil
     cdef int guess_early(
         self, const ContextC* context, const uint8_t* costs, int n_templates
     ) noexcept nogil
     cdef float random(self) noexcept nogil
 
-    cdef void _activate(self, const ContextC* context, float drop) noexcept nogil
+    cdef int _activate(self, const ContextC* context, float drop) except -1 nogil
     cdef void _find_best(self, const uint8_t* costs, int* good, int* bad) noexcept nogil
-    cdef StepC _correct(self, const uint8_t* costs) noexcept nogil
-    cdef void _move(self, int n_templates, int good, int bad, float missing) noexcept nogil
-    cdef void _change(self, EntryC* entry, int label, float change) noexcept nogil
+    cdef int _correct(self, const uint8_t* costs, StepC* result) except -1 nogil
+    cdef int _move(self, int n_templates, int good, int bad, float missing) except -1 nogil
+    cdef int _change(self, EntryC* entry, int label, float change) except -1 nogil
     cdef EntryC* _see(self, feat_t key) noexcept nogil
     cdef EntryC* _find_row(self, feat_t key) noexcept nogil
     cdef EntryC* _claim_row(self, feat_t key) noexcept nogil
     cdef size_t _find_place(self, feat_t key) noexcept nogil
-    cdef void _make_room(self, size_t n) noexcept nogil
-    cdef WeightC* _find_weight(self, EntryC* entry, int label) noexcept nogil
+    cdef int _make_room(self, size_t n) except -1 nogil
+    cdef int _grow(self, size_t size) except -1 nogil
+    cdef WeightC* _find_weight(self, EntryC* entry, int label) except NULL nogil
+    cdef int _move_row(self, EntryC* entry) except -1 nogil
     cdef void _add_scores(self, const EntryC* entry) noexcept nogil
     cdef float _value(self, const WeightC* weight) noexcept nogil

@@ -13,6 +13,8 @@ from libcpp.algorithm cimport fill
 
 import numpy as np
 
+from ..errors import Errors
+
 from .program cimport TemplateC, get_key, is_hidden
 
 cdef extern from "kernels.hpp" nogil:
@@ -34,6 +36,8 @@ cdef enum:
     # How many wrong labels a correction puts in their place, one after the other.
     MAX_TURNS = 8
     MAX_SEEN = 0x7FFFFFFE
+    # What an entry can tell apart.
+    MAX_WEIGHTS = 0xFFFFFFFF
 
 # The lead of a corrected decision, well above what rounding can change; and the lead, as
 # a part of the margin, up to which a prefix may be wrong.
@@ -61,7 +65,9 @@ cdef class Learner:
     settings (LearnerSettings): See there.
     """
 
-    def __init__(self, Program program, int n_labels, settings):
+    def __init__(self, Program program not None, int n_labels, settings):
+        if self.program is not None or n_labels < 0 or program.c.n_templates == 0:
+            raise ValueError(Errors.DS216.format(what=f"a learner of {n_labels} labels"))
         self.program = program
         self.n_labels = n_labels
         self.objective = OBJECTIVES.index(settings.objective)
@@ -81,6 +87,7 @@ cdef class Learner:
         self.free_blocks.resize(20)
         self.scores.resize(n_labels)
         self.gradient.resize(n_labels)
+        self.touched.reserve(2 * program.c.n_stages)
         self.active.resize(program.c.n_templates)
         self.keys.resize(program.c.n_templates)
         self.good.resize(program.c.n_stages)
@@ -88,9 +95,11 @@ cdef class Learner:
 
     def resize(self, int n_labels) -> None:
         """Make room for more labels, which have no weights yet."""
-        self.n_labels = n_labels
+        if n_labels < self.n_labels:
+            raise ValueError(Errors.DS218.format(old=self.n_labels, new=n_labels))
         self.scores.resize(n_labels)
         self.gradient.resize(n_labels)
+        self.n_labels = n_labels
 
     def reject_rare(self) -> None:
         """End the counting: features seen less often than the cutoff get no row, now
@@ -137,6 +146,8 @@ cdef class Learner:
         cdef const uint32_t[::1] label_view = labels
         cdef const float[::1] value_view = values
         cdef WeightC* weight
+        check_weights([keys, labels, values], label_view, self.n_labels)
+        self._make_room(key_view.shape[0])
         self.corrects = True
         self.optimizer = ADAGRAD
         self.largest = max(1, float(np.abs(values).max(initial=0.0)))
@@ -221,8 +232,21 @@ cdef class Learner:
         cdef const float[::1] square_view = state["squares"].view("float32")
         cdef WeightC* weight
         cdef size_t n = 0
-        cdef int j
+        cdef uint64_t n_weights = 0
+        cdef uint32_t j
         random_state, n_steps, corrects, largest = state["numbers"].tolist()
+        check_weights(
+            [state["labels"], state["values"], state["squares"]], label_view, self.n_labels
+        )
+        for i in range(state_view.shape[0]):
+            if not state_view[i] & SAVED_PENDING:
+                n_weights += state_view[i]
+        if (
+            n_weights != <uint64_t>label_view.shape[0]
+            or len(state["keys"]) != len(state["states"])
+        ):
+            raise ValueError(Errors.DS216.format(what="the weights of a learner"))
+        self._make_room(key_view.shape[0])
         self.random_state = random_state
         self.n_steps = n_steps
         self.largest = np.uint32(largest).view("float32")
@@ -242,10 +266,12 @@ cdef class Learner:
                 weight.squares = square_view[n]
                 n += 1
 
-    cdef void count(self, const ContextC* context) noexcept nogil:
+    cdef int count(self, const ContextC* context) except -1 nogil:
         """Count the features of one decision, before training."""
+        self._make_room(self.program.c.n_templates)
         for t in range(self.program.c.n_templates):
             self._see(get_key(&self.program.c.templates[t], context))
+        return 0
 
     cdef float random(self) noexcept nogil:
         """A number in [0, 1), by xorshift64*."""
@@ -285,17 +311,17 @@ cdef class Learner:
                 best = label
         return best
 
-    cdef StepC step(
-        self, const ContextC* context, const uint8_t* costs, float drop
-    ) noexcept nogil:
-        """Learn from one decision.
+    cdef int step(
+        self, const ContextC* context, const uint8_t* costs, float drop, StepC* result
+    ) except -1 nogil:
+        """Learn from one decision. Where memory runs out, a part of its features may
+        have learned.
 
         context: What the decision sees.
         costs: CORRECT, WRONG or INVALID for each label. Several may be correct: then
             the best of them has to win.
         drop: The probability for each template of being left out.
         """
-        cdef StepC result
         cdef const ProgramC* program = &self.program.c
         cdef int stage, label, good, bad, n_stages
         cdef int first = 0
@@ -307,7 +333,7 @@ cdef class Learner:
         self.n_steps += 1
         self._activate(context, drop)
         if self.corrects:
-            return self._correct(costs)
+            return self._correct(costs, result)
         n_stages = 0
         for stage in range(program.n_stages):
             n_stages += 1
@@ -339,6 +365,8 @@ cdef class Learner:
                 break
         # A template takes part in its own prefix and in all later ones, so that the
         # gradient grows from the last stage to the first.
+        for label in self.touched:
+            self.gradient[label] = 0
         self.touched.clear()
         for stage in range(n_stages - 1, -1, -1):
             if self.good[stage] != -1:
@@ -366,11 +394,9 @@ cdef class Learner:
                         weight.value -= self.eta * g / (self.delta + sqrtf(weight.squares))
                     else:
                         weight.value += g
-        for label in self.touched:
-            self.gradient[label] = 0
-        return result
+        return 0
 
-    cdef void _activate(self, const ContextC* context, float drop) noexcept nogil:
+    cdef int _activate(self, const ContextC* context, float drop) except -1 nogil:
         """Find the rows of a decision's features."""
         cdef const ProgramC* program = &self.program.c
         cdef int t
@@ -391,6 +417,7 @@ cdef class Learner:
                 self.active[t] = self._claim_row(self.keys[t])
                 if self.active[t] != NULL:
                     DYNSEL_PREFETCH(self.weights.data() + self.active[t].start)
+        return 0
 
     cdef void _find_best(self, const uint8_t* costs, int* good, int* bad) noexcept nogil:
         """The best of the correct labels and the best of the wrong ones, or -1."""
@@ -405,12 +432,11 @@ cdef class Learner:
                 if bad[0] == -1 or self.scores[label] > self.scores[bad[0]]:
                     bad[0] = label
 
-    cdef StepC _correct(self, const uint8_t* costs) noexcept nogil:
+    cdef int _correct(self, const uint8_t* costs, StepC* result) except -1 nogil:
         """Learn from one decision whose features are active, and spoil nothing else: if
         it is right, nothing changes, and if not, weights change by just as much as is
         needed, those of rare features more than those of frequent ones. A prefix that
         is not sure enough to end the decision need not be right."""
-        cdef StepC result
         cdef const ProgramC* program = &self.program.c
         cdef int t, stage, good, bad, turn
         cdef int first = 0
@@ -439,9 +465,9 @@ cdef class Learner:
                     break
                 result.loss += missing
                 self._move(first, good, bad, missing)
-        return result
+        return 0
 
-    cdef void _move(self, int n_templates, int good, int bad, float missing) noexcept nogil:
+    cdef int _move(self, int n_templates, int good, int bad, float missing) except -1 nogil:
         """Add to the lead of a label over another, by the first templates."""
         cdef float total = 0
         cdef float part
@@ -454,14 +480,16 @@ cdef class Learner:
                 part = missing * get_rate(self.active[t]) / total
                 self._change(self.active[t], good, part)
                 self._change(self.active[t], bad, -part)
+        return 0
 
-    cdef void _change(self, EntryC* entry, int label, float change) noexcept nogil:
+    cdef int _change(self, EntryC* entry, int label, float change) except -1 nogil:
         """Change a weight. None becomes the largest of all: compiling would round the
         others."""
         weight = self._find_weight(entry, label)
         change = max(-self.largest, min(self.largest, weight.value + change)) - weight.value
         weight.value += change
         self.scores[label] += change
+        return 0
 
     cdef float _value(self, const WeightC* weight) noexcept nogil:
         """A weight as prediction uses it. Regularised dual averaging keeps the summed
@@ -493,8 +521,8 @@ cdef class Learner:
         return place
 
     cdef EntryC* _see(self, feat_t key) noexcept nogil:
-        """The entry of a feature, after counting one occurrence if it has no row."""
-        self._make_room(1)
+        """The entry of a feature, after counting one occurrence if it has no row. There
+        is room for it, see _make_room."""
         entry = &self.entries[self._find_place(key)]
         if entry.kind == EMPTY:
             entry.key = key
@@ -517,47 +545,84 @@ cdef class Learner:
             entry.kind = ROW
         return entry if entry.kind == ROW else NULL
 
-    cdef void _make_room(self, size_t n) noexcept nogil:
-        """Make sure that so many new entries do not move the others."""
-        cdef vector[EntryC, LargePages[EntryC]] old
-        while 3 * (self.n_entries + n) > 2 * self.entries.size():
-            old.swap(self.entries)
-            self.entries.resize(2 * old.size())
-            for i in range(old.size()):
-                if old[i].kind != EMPTY:
-                    self.entries[self._find_place(old[i].key)] = old[i]
-            old.clear()
+    cdef int _make_room(self, size_t n) except -1 nogil:
+        """Make sure that so many new entries have room and do not move the others."""
+        size = self.entries.size()
+        while 3 * (self.n_entries + n) > 2 * size:
+            size *= 2
+        if size > self.entries.size():
+            self._grow(size)
+        return 0
 
-    cdef WeightC* _find_weight(self, EntryC* entry, int label) noexcept nogil:
+    cdef int _grow(self, size_t size) except -1 nogil:
+        cdef vector[EntryC, LargePages[EntryC]] old
+        # If there is no memory for it, the table stays as it is.
+        old.resize(size)
+        old.swap(self.entries)
+        for i in range(old.size()):
+            if old[i].kind != EMPTY:
+                self.entries[self._find_place(old[i].key)] = old[i]
+        return 0
+
+    cdef WeightC* _find_weight(self, EntryC* entry, int label) except NULL nogil:
         """The weight of a label in a row, made if it is not there."""
         cdef WeightC* weight = self.weights.data() + entry.start
-        cdef int size_class
-        cdef uint32_t start
         for i in range(entry.n):
             if weight[i].label == <uint32_t>label:
                 return &weight[i]
         if entry.n & (entry.n - 1) == 0:
-            # Full: move to a block of twice the size; the old one is kept for reuse.
-            size_class = 0
-            while (1 << size_class) <= entry.n:
-                size_class += 1
-            if self.free_blocks[size_class].empty():
-                start = <uint32_t>self.weights.size()
-                self.weights.resize(self.weights.size() + (1 << size_class))
-            else:
-                start = self.free_blocks[size_class].back()
-                self.free_blocks[size_class].pop_back()
-            for i in range(entry.n):
-                self.weights[start + i] = self.weights[entry.start + i]
-            if entry.n:
-                self.free_blocks[size_class - 1].push_back(entry.start)
-            entry.start = start
+            self._move_row(entry)
         weight = self.weights.data() + entry.start + entry.n
         weight.value = 0
         weight.squares = 0
         weight.label = label
         entry.n += 1
         return weight
+
+    cdef int _move_row(self, EntryC* entry) except -1 nogil:
+        """Move a row that is full to a block of twice the size; the old one is kept for
+        reuse. Nothing changes before there is memory for all of it."""
+        cdef vector[uint32_t]* freed = NULL
+        cdef int size_class = 0
+        cdef size_t end
+        cdef uint32_t start
+        while (1 << size_class) <= entry.n:
+            size_class += 1
+        if entry.n:
+            freed = &self.free_blocks[size_class - 1]
+            if freed.size() == freed.capacity():
+                freed.reserve(2 * freed.size() + 1)
+        if self.free_blocks[size_class].empty():
+            start = <uint32_t>self.weights.size()
+            end = self.weights.size() + (<size_t>1 << size_class)
+            if end > <size_t>MAX_WEIGHTS:
+                with gil:
+                    raise MemoryError()
+            self.weights.resize(end)
+        else:
+            start = self.free_blocks[size_class].back()
+            self.free_blocks[size_class].pop_back()
+        for i in range(entry.n):
+            self.weights[start + i] = self.weights[entry.start + i]
+        if entry.n:
+            freed.push_back(entry.start)
+        entry.start = start
+        return 0
+
+
+cdef int check_weights(
+    list arrays, const uint32_t[::1] labels, uint32_t n_labels
+) except -1:
+    """Raise an error unless arrays have one length, and all labels are known."""
+    cdef uint32_t highest = 0
+    cdef Py_ssize_t i
+    for i in range(labels.shape[0]):
+        highest = max(highest, labels[i])
+    if any(len(array) != labels.shape[0] for array in arrays) or (
+        labels.shape[0] and highest >= n_labels
+    ):
+        raise ValueError(Errors.DS216.format(what="the weights of a learner"))
+    return 0
 
 
 cdef inline float get_rate(const EntryC* entry) noexcept nogil:

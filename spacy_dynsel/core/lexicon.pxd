@@ -57,7 +57,7 @@ cdef class Arena:
     cdef readonly size_t n_bytes
 
     cdef void* alloc(self, size_t n_bytes) except NULL
-    cdef void clear(self) noexcept
+    cdef void clear(self) noexcept nogil
 
 
 cdef class Lexicon:
@@ -72,6 +72,7 @@ cdef class Lexicon:
 
     cdef LexemeRecC* _new_boundary(self, atom_t value) except NULL
     cdef bint is_full(self) noexcept
+    cdef bint has_rows(self, Scorer scorer)
     cdef LexemeRecC* new_record(self, uint64_t orth, Arena arena) except NULL
     cdef void finish_record(self, LexemeRecC* record) noexcept
     cdef void publish(self, LexemeRecC* record) noexcept

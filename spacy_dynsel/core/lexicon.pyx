@@ -9,11 +9,16 @@ when the last reader lets go of it.
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 
+from ..errors import Errors
+
 from .scorer cimport fill_rows
 
 cdef enum:
     LINE = 64
     CHUNK = 1 << 16
+
+# More would not fit into any memory.
+cdef size_t MAX_RECORDS = <size_t>1 << 40
 
 
 cdef class Arena:
@@ -27,10 +32,12 @@ cdef class Arena:
         n_bytes = (n_bytes + LINE - 1) // LINE * LINE
         if n_bytes > self.n_free:
             size = max(<size_t>CHUNK, n_bytes)
+            self.chunks.push_back(NULL)
             chunk = malloc(size + LINE)
             if chunk == NULL:
+                self.chunks.pop_back()
                 raise MemoryError()
-            self.chunks.push_back(chunk)
+            self.chunks[self.chunks.size() - 1] = chunk
             self.free = <char*>((<uintptr_t>chunk + LINE - 1) // LINE * LINE)
             self.n_free = size
             self.n_bytes += size + LINE
@@ -39,7 +46,7 @@ cdef class Arena:
         self.n_free -= n_bytes
         return result
 
-    cdef void clear(self) noexcept:
+    cdef void clear(self) noexcept nogil:
         for chunk in self.chunks:
             free(chunk)
         self.chunks.clear()
@@ -55,7 +62,20 @@ cdef class Lexicon:
     max_records (int): How many records to keep at most.
     """
 
-    def __init__(self, int n_columns, list scorers, size_t max_records):
+    def __init__(self, int n_columns, list scorers not None, size_t max_records):
+        cdef Scorer scorer
+        if self.c.table != NULL or n_columns < 0:
+            raise ValueError(Errors.DS216.format(what=f"a lexicon of {n_columns} columns"))
+        scorers = list(scorers)
+        for scorer in scorers:
+            if (
+                scorer is None
+                or scorer.program is None
+                or scorer.program.c.n_columns > n_columns
+            ):
+                raise ValueError(Errors.DS216.format(what="a lexicon and its scorers"))
+        if max_records > MAX_RECORDS:
+            raise MemoryError()
         self.n_columns = n_columns
         self.scorers = scorers
         self.max_records = max_records
@@ -94,6 +114,10 @@ cdef class Lexicon:
 
     cdef bint is_full(self) noexcept:
         return self.c.n_records >= self.max_records
+
+    cdef bint has_rows(self, Scorer scorer):
+        """Whether the rows of records are those of a scorer."""
+        return scorer.c.n_rows == 0 or (len(self.scorers) > 0 and self.scorers[0] is scorer)
 
     cdef LexemeRecC* new_record(self, uint64_t orth, Arena arena) except NULL:
         """A record whose atoms have yet to be filled in."""

@@ -46,7 +46,7 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
     void fill_lines(
         Line* lines, uint32_t n_lines, const feat_t* keys, const uint32_t* values,
         size_t n, Others* others,
-    )
+    ) except +
     uint32_t find_value(LinesC lines, feat_t key)
     AddValues get_add_values(int kind)
     int64_t sum_values(

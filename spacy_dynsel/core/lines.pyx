@@ -58,6 +58,8 @@ cdef class Zeros:
     """
 
     def __init__(self, size_t n_keys, size_t mean_keys):
+        if self.start != NULL or mean_keys == 0:
+            raise ValueError(Errors.DS216.format(what="lines"))
         self.n_lines = max(<size_t>MIN_LINES, n_keys // mean_keys + 1)
         cdef size_t n_bytes = self.n_lines * LINE_BYTES
         if n_keys > n_bytes // SMALL_PAGE:
@@ -93,8 +95,8 @@ cdef class Lines:
         self, const uint32_t[::1] keys not None, const uint32_t[::1] values not None
     ):
         cdef size_t n = keys.shape[0]
-        if <size_t>values.shape[0] != n:
-            raise ValueError(n, values.shape[0])
+        if <size_t>values.shape[0] != n or self._memory is not None:
+            raise ValueError(Errors.DS216.format(what="the keys and values of a table"))
         self._memory = Zeros(n, MEAN_KEYS)
         cdef Line* lines = <Line*>self._memory.start
         self.c.lines = lines
@@ -135,6 +137,8 @@ cdef class ShortLines:
         cdef size_t i, number
         cdef size_t last = 0
         cdef int place = -1
+        if values.shape[0] != keys.shape[0] or self._memory is not None:
+            raise ValueError(Errors.DS216.format(what="the keys and values of a table"))
         self._memory = Zeros(keys.shape[0], MEAN_SHORT_KEYS)
         cdef ShortLine* lines = <ShortLine*>self._memory.start
         cdef size_t n_lines = self._memory.n_lines
@@ -155,8 +159,8 @@ cdef class ShortLines:
 
     def sum(self, vector[feat_t] keys, vector[int16_t] signs) -> int:
         """The sum of the values of some keys, each times its sign, 1 or -1."""
-        if keys.size() != signs.size():
-            raise ValueError(keys.size(), signs.size())
+        if keys.size() != signs.size() or self.c.lines == NULL:
+            raise ValueError(Errors.DS216.format(what="keys and signs"))
         return sum_values(self.c, keys.data(), signs.data(), keys.size())
 
     def to_arrays(self) -> tuple:

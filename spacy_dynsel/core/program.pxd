@@ -35,6 +35,9 @@ cdef struct TemplateC:
 cdef struct ProgramC:
     int n_templates
     int n_stages
+    int n_columns            # how many columns of records, places and dynamic values
+    int n_places             # there have to be
+    int n_values
     TemplateC* templates
     int* stage_ends          # [n_stages] the number of templates up to its checkpoint
 

@@ -1,4 +1,6 @@
 """Templates bound to the columns and places of a task."""
+from ..errors import Errors
+
 from .hashing cimport hash_bytes
 
 
@@ -15,6 +17,9 @@ cdef class Program:
 
     def __init__(self, templates, list lexical, list dynamic, list places, list slots=None):
         cdef TemplateC template
+        cdef int i
+        if self.c.n_templates:
+            raise ValueError(Errors.DS216.format(what="templates are bound once"))
         self.slots = slots
         self.templates = templates
         self.lexical = lexical
@@ -26,11 +31,26 @@ cdef class Program:
             name = str(spec).encode("utf8")
             template.seed = hash_bytes(name, len(name))
             template.n_atoms = len(spec.atoms)
+            if not 1 <= template.n_atoms <= MAX_ATOMS:
+                raise ValueError(Errors.DS216.format(what=f"the atoms of '{spec}'"))
             for i, atom in enumerate(spec.atoms):
                 template.atoms[i] = self.bind(atom)
+                if template.atoms[i].place >= 0:
+                    self.c.n_places = max(self.c.n_places, template.atoms[i].place + 1)
+                    self.c.n_columns = max(self.c.n_columns, template.atoms[i].column + 1)
+                else:
+                    self.c.n_values = max(self.c.n_values, template.atoms[i].column + 1)
             self._templates.push_back(template)
         for checkpoint in templates.checkpoints:
             self._stage_ends.push_back(checkpoint)
+        ends = list(self._stage_ends)
+        if (
+            ends != sorted({end for end in ends if end >= 1})
+            or max(ends, default=0) != <int>self._templates.size()
+            or self._templates.size() == 0
+            or self.c.n_places > MAX_PLACES
+        ):
+            raise ValueError(Errors.DS216.format(what=f"checkpoints {ends}"))
         self.c.n_templates = self._templates.size()
         self.c.n_stages = self._stage_ends.size()
         self.c.templates = self._templates.data()

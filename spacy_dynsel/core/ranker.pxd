@@ -20,8 +20,8 @@ cdef class RankLearner:
     cdef vector[int16_t] signs
     cdef vector[RankWeightC*] found
 
-    cdef void _find_all(self) noexcept nogil
+    cdef int _find_all(self) except -1 nogil
     cdef float score(self) noexcept nogil
-    cdef float learn(self, float gain) noexcept nogil
+    cdef float learn(self, float gain) except? -1 nogil
     cdef RankWeightC* _find(self, feat_t key) noexcept nogil
-    cdef void _grow(self) noexcept nogil
+    cdef int _make_room(self, size_t n) except -1 nogil

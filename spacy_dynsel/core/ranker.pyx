@@ -4,6 +4,8 @@ from libc.math cimport exp, log1p, sqrtf
 
 import numpy as np
 
+from ..errors import Errors
+
 cdef extern from "kernels.hpp" nogil:
     void DYNSEL_PREFETCH(const void* address)
 
@@ -73,46 +75,47 @@ cdef class RankLearner:
         cdef const float[::1] square_view = state["squares"].view("float32")
         cdef RankWeightC* place
         cdef Py_ssize_t i
-        while 2 * (self.n_weights + <size_t>key_view.shape[0]) > self.places.size():
-            self._grow()
+        if len({len(array) for array in state.values()}) > 1:
+            raise ValueError(Errors.DS216.format(what="the weights of a reranker"))
+        self._make_room(key_view.shape[0])
         for i in range(key_view.shape[0]):
             place = self._find(key_view[i])
             place.n = count_view[i]
             place.value = value_view[i]
             place.squares = square_view[i]
 
-    cdef void _find_all(self) noexcept nogil:
+    cdef int _find_all(self) except -1 nogil:
         """Find the weights of all features at hand: first asked for, then used."""
         cdef size_t i, mask
-        while 2 * (self.n_weights + self.keys.size()) > self.places.size():
-            self._grow()
+        self._make_room(self.keys.size())
+        self.found.resize(self.keys.size())
         mask = self.places.size() - 1
         for i in range(self.keys.size()):
             DYNSEL_PREFETCH(&self.places[self.keys[i] & mask])
-        self.found.resize(self.keys.size())
         for i in range(self.keys.size()):
             self.found[i] = self._find(self.keys[i])
+        return 0
 
     cdef float score(self) noexcept nogil:
-        """How much speaks for the second structure."""
+        """How much speaks for the second structure, by the weights that were found."""
         cdef float score = 0
         cdef size_t i
-        self._find_all()
         for i in range(self.keys.size()):
             score += self.signs[i] * self.found[i].value
         return score
 
-    cdef float learn(self, float gain) noexcept nogil:
+    cdef float learn(self, float gain) except? -1 nogil:
         """Learn from one choice. RETURNS: The loss.
 
         gain: By how much the second structure is better.
         """
-        cdef double score = self.score()
+        cdef double score
         cdef double weight = gain if gain > 0 else -gain
         cdef double loss, gradient, g
         cdef RankWeightC* place
         cdef size_t i
-        score = max(-30.0, min(30.0, score))
+        self._find_all()
+        score = max(-30.0, min(30.0, self.score()))
         if gain > 0:
             loss = log1p(exp(-score)) * weight
             gradient = -weight / (1 + exp(score))
@@ -141,11 +144,18 @@ cdef class RankLearner:
             self.n_weights += 1
         return &self.places[place]
 
-    cdef void _grow(self) noexcept nogil:
+    cdef int _make_room(self, size_t n) except -1 nogil:
+        """Make sure that there is room for so many new weights."""
         cdef vector[RankWeightC] old
         cdef size_t i, place, mask
+        cdef size_t size = self.places.size()
+        while 2 * (self.n_weights + n) > size:
+            size *= 2
+        if size == self.places.size():
+            return 0
+        # If there is no memory for it, the table stays as it is.
+        old.resize(size)
         old.swap(self.places)
-        self.places.resize(2 * old.size())
         mask = self.places.size() - 1
         for i in range(old.size()):
             if old[i].n:
@@ -153,3 +163,4 @@ cdef class RankLearner:
                 while self.places[place].n:
                     place = (place + 1) & mask
                 self.places[place] = old[i]
+        return 0

@@ -5,6 +5,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from ..errors import Errors
+
 from .learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from .program cimport ContextC, get_key
 from .typedefs cimport feat_t, uint8_t, uint32_t
@@ -52,6 +54,14 @@ cdef class Recorder(Learner):
 
     def __init__(self, program, int n_labels, settings, Learner guide=None):
         Learner.__init__(self, program, n_labels, settings)
+        if guide is not None and (
+            guide.n_labels != n_labels
+            or guide.program is None
+            or guide.program.c.n_values > self.program.c.n_values
+            or guide.program.c.n_columns > self.program.c.n_columns
+            or guide.program.c.n_places > self.program.c.n_places
+        ):
+            raise ValueError(Errors.DS216.format(what="a recorder and its guide"))
         self.guide = guide
         self.nanoseconds.resize(self.program.c.n_templates)
         self.n_decisions = 0
@@ -79,17 +89,26 @@ cdef class Recorder(Learner):
         times = np.array(self.nanoseconds, dtype="float64")
         return times / max(1, self.n_timed * REPEATS)
 
+    def resize(self, int n_labels) -> None:
+        if self.n_decisions and n_labels != self.n_labels:
+            raise ValueError(Errors.DS216.format(what="decisions with other labels"))
+        Learner.resize(self, n_labels)
+
+    cdef bint _has_guide(self) noexcept nogil:
+        """Whether there is a guide, which may have got other labels since."""
+        return self.guide is not None and self.guide.n_labels == self.n_labels
+
     cdef int _judge(self, const ContextC* context, const uint8_t* costs, int* good) noexcept nogil:
         """The best valid label by the guide, and the best correct one."""
         cdef int label, best = -1
         good[0] = -1
-        if self.guide is not None:
+        if self._has_guide():
             best = self.guide.guess(context, costs)
         for label in range(self.n_labels):
             if costs[label] == CORRECT and (
                 good[0] == -1
                 or (
-                    self.guide is not None
+                    self._has_guide()
                     and self.guide.scores[label] > self.guide.scores[good[0]]
                 )
             ):
@@ -108,22 +127,30 @@ cdef class Recorder(Learner):
     cdef int guess_early(
         self, const ContextC* context, const uint8_t* costs, int n_templates
     ) noexcept nogil:
-        if self.guide is not None:
+        if self._has_guide():
             return self.guide.guess_early(context, costs, n_templates)
         return self.guess(context, costs)
 
-    cdef StepC step(
-        self, const ContextC* context, const uint8_t* costs, float drop
-    ) noexcept nogil:
-        cdef StepC result
+    cdef int step(
+        self, const ContextC* context, const uint8_t* costs, float drop, StepC* result
+    ) except -1 nogil:
+        cdef int n_templates = self.program.c.n_templates
         cdef int t, repeat
         result.loss = 0
         result.guess = self._judge(context, costs, &result.best_correct)
         if result.best_correct == -1 or not self._has_wrong(costs):
-            return result
-        for t in range(self.program.c.n_templates):
-            self.all_keys.push_back(get_key(&self.program.c.templates[t], context))
-        self.all_costs.insert(self.all_costs.end(), costs, costs + self.n_labels)
+            return 0
+        # They are as long as the decisions are many, even if there was no memory for
+        # one of them.
+        self.all_keys.resize((self.n_decisions + 1) * n_templates)
+        self.all_costs.resize((self.n_decisions + 1) * self.n_labels)
+        for t in range(n_templates):
+            self.all_keys[self.n_decisions * n_templates + t] = get_key(
+                &self.program.c.templates[t], context
+            )
+        memcpy(
+            self.all_costs.data() + self.n_decisions * self.n_labels, costs, self.n_labels
+        )
         if self.n_decisions % TIMED_EVERY == 0:
             self.n_timed += 1
             for t in range(self.program.c.n_templates):
@@ -133,7 +160,7 @@ cdef class Recorder(Learner):
                     dynsel_fence()
                 self.nanoseconds[t] += min(dynsel_now() - start, MOST_NANOSECONDS)
         self.n_decisions += 1
-        return result
+        return 0
 
     cdef bint _has_wrong(self, const uint8_t* costs) noexcept nogil:
         cdef int label

@@ -21,9 +21,14 @@ cdef class RowScorer:
     # The names of the arrays.
     parts = ("keys", "codes", "lists", "rows")
 
-    def __init__(self, Program program not None, int n_labels, dict arrays, float scale):
+    def __init__(
+        self, Program program not None, int n_labels, dict arrays not None, float scale
+    ):
         cdef int8_t[:, ::1] rows
         cdef uint32_t[:, ::1] lists
+        if self.program is not None or program.c.n_templates > MAX_STAGE or n_labels < 0:
+            raise ValueError(Errors.DS216.format(what="the templates of a scorer"))
+        self.check(arrays, n_labels)
         self.program = program
         self.n_labels = n_labels
         self.scale = scale
@@ -139,9 +144,9 @@ cdef class RowScorer:
         cdef RowsC rows = self.c
         cdef vector[score_t] scores = vector[score_t](rows.width)
         cdef FarC far
-        if keys.size() > MAX_STAGE:
-            raise ValueError(keys.size())
         rows.kernels = get_kernels(kind)
+        if keys.size() > MAX_STAGE or rows.kernels == NULL or rows.program == NULL:
+            raise ValueError(Errors.DS216.format(what="features and a scorer"))
         if add_near(&rows, keys.data(), <int>keys.size(), scores.data(), &far):
             add_far(&rows, &far, scores.data())
         return list(scores)[: self.n_labels]

@@ -93,6 +93,12 @@ cdef struct ScorerC:
     const score_t* bias      # [width] added to all scores, or NULL
 
 
+cdef struct LimitC:
+    # How many values of a column the tables have room for.
+    int column
+    uint64_t n_values
+
+
 cdef struct DecisionC:
     int label                # the best one so far, if the decision is not made yet
     int stage                # where the decision was made, from 0
@@ -153,6 +159,8 @@ cdef class Scorer:
     cdef vector[FusedC] _fused
     cdef vector[int] _fused_templates
     cdef vector[TableC] _tables
+    cdef vector[LimitC] lexical_limits
+    cdef vector[LimitC] dynamic_limits
     cdef vector[int] _hashed
     cdef object _table_rows
     cdef ScorerC c

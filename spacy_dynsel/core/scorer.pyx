@@ -79,6 +79,7 @@ def pack_weights(keys, labels, weights, int n_labels):
 
 def unpack_weights(const uint32_t[::1] index not None, const slot_t[::1] slots not None):
     """The inverse of pack_weights: arrays of keys, labels and weights."""
+    check_index(index, slots.shape[0])
     cdef int shift = 32 - get_bucket_bits(index.shape[0])
     cdef Py_ssize_t bucket
     cdef uint32_t i
@@ -103,15 +104,35 @@ def check_weights(index, slots, int n_labels) -> None:
     dtype = "uint32" if n_labels <= NARROW_LABELS else "uint64"
     if index.dtype != "uint32" or slots.dtype != dtype:
         raise ValueError(Errors.DS035.format(what="its weights have the wrong type"))
-    bits = get_bucket_bits(len(index))
-    if not MIN_BUCKET_BITS <= bits <= MAX_BUCKET_BITS or len(index) != (1 << bits) + 1:
-        raise ValueError(Errors.DS035.format(what="its index has the wrong length"))
+    bits = check_index_length(len(index))
     if n_labels <= NARROW_LABELS:
         fault = find_fault[uint32_t](index, slots, bits, n_labels)
     else:
         fault = find_fault[uint64_t](index, slots, bits, n_labels)
     if fault is not None:
         raise ValueError(Errors.DS035.format(what=fault))
+
+
+cdef int check_index_length(Py_ssize_t length) except -1:
+    """Raise an error unless an index can have some length. RETURNS: The bits of a
+    bucket."""
+    cdef int bits = get_bucket_bits(length)
+    if not MIN_BUCKET_BITS <= bits <= MAX_BUCKET_BITS or length != (1 << bits) + 1:
+        raise ValueError(Errors.DS035.format(what="its index has the wrong length"))
+    return bits
+
+
+cdef int check_index(const uint32_t[::1] index, Py_ssize_t n_slots) except -1:
+    """Raise an error unless an index points into slots."""
+    cdef Py_ssize_t i
+    cdef bint fits
+    check_index_length(index.shape[0])
+    fits = index[0] == 0 and index[index.shape[0] - 1] == n_slots
+    for i in range(index.shape[0] - 1):
+        fits &= index[i] <= index[i + 1]
+    if not fits:
+        raise ValueError(Errors.DS035.format(what="its index does not fit its slots"))
+    return 0
 
 
 cdef object find_fault(
@@ -160,11 +181,12 @@ def find_labels(slots, int n_labels) -> list:
 
 
 cdef list mark_labels(const slot_t[::1] slots, int n_labels):
-    cdef vector[char] found = vector[char](n_labels)
+    cdef vector[char] found = vector[char](max(n_labels, 0))
     cdef Py_ssize_t i
     cdef int label
     for i in range(slots.shape[0]):
-        found[get_label(slots[i])] = True
+        if get_label(slots[i]) < <uint32_t>n_labels:
+            found[get_label(slots[i])] = True
     return [label for label in range(n_labels) if found[label]]
 
 
@@ -190,17 +212,24 @@ cdef class Scorer:
 
     def __init__(
         self,
-        Program program,
+        Program program not None,
         int n_labels,
         const uint32_t[::1] index not None,
         slots,
         float scale,
-        dict cardinalities,
+        dict cardinalities not None,
         dict bias=None,
     ):
         cdef const uint32_t[::1] narrow
         cdef const uint64_t[::1] wide
         cdef score_t[::1] bias_view
+        if (
+            self.program is not None
+            or not 0 <= n_labels <= MAX_LABELS_PY
+            or program.c.n_templates > MAX_TEMPLATES
+        ):
+            raise ValueError(Errors.DS216.format(what=f"a scorer of {n_labels} labels"))
+        check_weights(np.asarray(index), slots, n_labels)
         self.program = program
         self.index = np.asarray(index)
         # At least one element, so that there is an address.
@@ -210,7 +239,7 @@ cdef class Scorer:
         self.c.program = &program.c
         self.c.kernels = best_kernels()
         self.c.n_labels = n_labels
-        self.c.width = (n_labels + LANES - 1) // LANES * LANES
+        self.c.width = (max(n_labels, 1) + LANES - 1) // LANES * LANES
         self.c.n_stages = program.c.n_stages
         self.c.index = &index[0]
         self.c.narrow = NULL
@@ -362,12 +391,20 @@ cdef class Scorer:
         cdef size_t[MAX_ATOMS] values
         cdef uint64_t state
         cdef vector[feat_t] keys
+        cdef LimitC limit
         table.n_atoms = len(atoms)
         for i, atom in enumerate(atoms):
             table.atoms[i] = self.program.bind(atom)
             cardinalities[i] = self.cardinalities[atom.column]
             table.strides[i] = size
             size *= cardinalities[i]
+            limit.n_values = cardinalities[i]
+            if table.atoms[i].place >= 0:
+                limit.column = table.atoms[i].column
+                self.lexical_limits.push_back(limit)
+            else:
+                limit.column = self.program.dynamic.index(atom.column)
+                self.dynamic_limits.push_back(limit)
         keys.resize(size)
         for t in templates:
             spec = self.program.templates.templates[t]
@@ -566,7 +603,13 @@ def run_kernels(int kind, const score_t[:, ::1] rows not None, limits, int margi
     cdef vector[const score_t*] pointers
     cdef int width = rows.shape[1]
     cdef int i
-    if kernels == NULL or limit_view.shape[0] != width or width % LANES or margin < 1:
+    if (
+        kernels == NULL
+        or limit_view.shape[0] != width
+        or width == 0
+        or width % LANES
+        or margin < 1
+    ):
         raise ValueError(kind, width, margin)
     sums = np.zeros(width, dtype="int16")
     cdef score_t[::1] view = sums

@@ -8,7 +8,7 @@ from ..errors import Errors
 from .lines import check_table, find_starts
 
 from .lines cimport Sums, get_add_values
-from .scorer cimport best_kind
+from .scorer cimport best_kind, get_kernels
 from .typedefs cimport feat_t
 
 
@@ -24,9 +24,12 @@ cdef class SmallScorer:
     # The names of the arrays.
     parts = ("keys", "codes")
 
-    def __init__(self, Program program not None, int n_labels, dict arrays, float scale):
-        if n_labels > MAX_SMALL_LABELS:
-            raise ValueError(n_labels)
+    def __init__(
+        self, Program program not None, int n_labels, dict arrays not None, float scale
+    ):
+        if self.program is not None or not 0 <= n_labels <= MAX_SMALL_LABELS:
+            raise ValueError(Errors.DS216.format(what="the labels of a scorer"))
+        self.check(arrays, n_labels)
         self.program = program
         self.n_labels = n_labels
         self.scale = scale
@@ -74,6 +77,8 @@ cdef class SmallScorer:
         kernel_names."""
         cdef Sums sums
         cdef int label
+        if get_kernels(kind) == NULL or self.c.program == NULL:
+            raise ValueError(Errors.DS216.format(what="features and a scorer"))
         memset(&sums, 0, sizeof(Sums))
         get_add_values(kind)(&sums, self.c.weights, keys.data(), <int>keys.size())
         return [sums.of[label] for label in range(self.n_labels)]

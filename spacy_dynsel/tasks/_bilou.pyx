@@ -17,6 +17,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from ..errors import Errors
+
 from ..bridge cimport (
     CASELESS,
     KEEP_C,
@@ -32,16 +34,17 @@ from ..bridge cimport (
     read_docs,
     read_entity_words,
 )
-from ..core.gazetteer cimport Gazetteer, GazetteerC, match_lists
+from ..core.gazetteer cimport N_CODES_C, Gazetteer, GazetteerC, match_lists
 from ..core.hashing cimport fold, mix
 from ..core.leads cimport NO_DECISION as NO_DECISION_C
 from ..core.leads cimport NO_RIVAL, find_lead
 from ..core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ..core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
-from ..core.program cimport ContextC, LexemeRecC, get_key
+from ..core.program cimport ContextC, LexemeRecC, Program, get_key
 from ..core.scorer cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows, sum_fused
 from ..core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint32_t, uint64_t
-from .workers cimport atomic_int, free_reference, new_reference, run_workers
+from ..core.vectors cimport bare_vector
+from .workers cimport atomic_int, require_memory_for_gil, run_workers
 
 cdef enum:
     REACH_C = 2
@@ -54,6 +57,7 @@ cdef enum:
     AHEAD_ROWS = 8
     # For how many tokens it is remembered how a word was labelled.
     MEMORY = 1000
+    N_CASE_SETS_C = 17
     NONE = -1
     MISSING_C = -1
     VALID = 32767
@@ -91,7 +95,7 @@ REACH = REACH_C
 NO_DECISION = NO_DECISION_C
 COLUMNS = ["action", "tag", "seen", "seen_last", "seen_shares", "cases", "lists"]
 NAMED_PLACES = ["before-1", "before+1", "after-1", "after+1"]
-N_CASE_SETS = 17
+N_CASE_SETS = N_CASE_SETS_C
 MISSING = -1
 
 
@@ -101,6 +105,7 @@ cdef struct TaskC:
     bint backwards
     bint keeps               # whether entities that are set stay
     bint remembers           # whether templates look at other occurrences of a word
+    int n_lexical
     int lower_column
     int case_column
     const uint64_t* types    # [n_types] their string IDs
@@ -128,28 +133,30 @@ cdef struct WordC:
 cdef cppclass Scratch:
     # Memory of one worker, reused for all docs. Arrays are by token that is a word, by
     # position (steps with room between sentences), or by step in reading order.
-    vector[EntityTokenC] tokens
-    vector[LexemeRecC*] token_records
-    vector[LexemeRecC*] records       # by position
-    vector[atom_t] dynamic            # by position, [n_dynamic] each
-    vector[int] positions             # by step
-    vector[int] token_of              # by step: which token of the doc it is
-    vector[int] position_of           # by token
-    vector[uint8_t] codes             # by token, [n_lists] each
-    vector[uint8_t] flags             # by step
-    vector[int] actions               # by step; before its decision, that of fixed ones
-    vector[int] words                 # by step, into stats
-    vector[int] before                # by step: that of the same word before, or NONE
-    vector[int] after
-    vector[SlotC] table
+    bare_vector[EntityTokenC] tokens
+    bare_vector[LexemeRecC*] token_records
+    bare_vector[LexemeRecC*] records  # by position
+    bare_vector[atom_t] dynamic       # by position, [n_dynamic] each
+    bare_vector[int] positions        # by step
+    bare_vector[int] token_of         # by step: which token of the doc it is
+    bare_vector[int] position_of      # by token
+    bare_vector[uint8_t] codes        # by token, [n_lists] each
+    bare_vector[uint8_t] flags        # by step
+    bare_vector[int] actions          # by step; before its decision, that of fixed ones
+    bare_vector[int] words            # by step, into stats
+    bare_vector[int] before           # by step: that of the same word before, or NONE
+    bare_vector[int] after
+    bare_vector[SlotC] table
     uint32_t epoch
-    vector[WordC] stats
-    vector[int] counts                # by label, see remember
-    vector[int] counted
-    vector[score_t] scores            # [AHEAD_TOKENS][width]
-    vector[score_t] closed_limits     # [2][width], by IS_LAST
-    vector[score_t] open_limits       # [width]
-    vector[uint8_t] costs
+    bare_vector[WordC] stats
+    bare_vector[int] counts           # by label, see remember
+    bare_vector[int] counted          # the labels that were counted
+    int n_counted
+    bare_vector[score_t] scores       # [AHEAD_TOKENS][width]
+    bare_vector[score_t] closed_limits     # [2][width], by IS_LAST
+    bare_vector[score_t] open_limits  # [width]
+    bare_vector[uint8_t] costs
+    PyObject* arena                   # the memory of records that are not kept, or NULL
 
 
 class EntityBatch:
@@ -213,12 +220,21 @@ cdef class Task:
         self,
         types,
         bint backwards,
-        list lexical,
+        list lexical not None,
         bint remembers,
         int n_dynamic,
         bint keeps,
         Gazetteer gazetteer,
     ):
+        cdef int n_lists = 0
+        if gazetteer is not None:
+            n_lists = gazetteer.c.n_lists
+            if gazetteer.c.exact.places == NULL or max(
+                gazetteer.c.lower_column, gazetteer.c.word_column
+            ) >= len(lexical):
+                raise ValueError(Errors.DS216.format(what="gazetteers and columns"))
+        if self.types is not None or n_dynamic < N_COLUMNS + n_lists:
+            raise ValueError(Errors.DS216.format(what="the columns of a task"))
         # At least one element, so that there is an address.
         self.types = np.zeros(max(1, len(types)), dtype="uint64")
         self.types[:len(types)] = types
@@ -233,8 +249,50 @@ cdef class Task:
         self.c.gazetteer = NULL
         if gazetteer is not None:
             self.c.gazetteer = &gazetteer.c
+        self.c.n_lexical = len(lexical)
         self.c.lower_column = lexical.index("lower")
         self.c.case_column = lexical.index("case")
+
+    cdef int check(self, Lexicon lexicon, LexemeReader reader) except -1:
+        """Raise an error unless lexemes have the columns that are read."""
+        reader.check(lexicon)
+        if self.c.n_lexical != lexicon.n_columns:
+            raise ValueError(Errors.DS216.format(what="a task and its columns"))
+        return 0
+
+    cdef int check_program(self, Program program, int n_labels) except -1:
+        """Raise an error unless templates look at what a decision sees, and labels are
+        actions."""
+        if (
+            program is None
+            or program.c.n_columns > self.c.n_lexical
+            or program.c.n_places > N_PLACES
+            or program.c.n_values > (2 * REACH_C + 1) * self.c.n_dynamic
+            or n_labels != 1 + 4 * self.c.n_types
+        ):
+            raise ValueError(Errors.DS216.format(what="templates, labels and a task"))
+        return 0
+
+    cdef int check_scorer(self, Scorer scorer) except -1:
+        """Raise an error unless tables have room for what the task writes."""
+        cdef size_t i
+        cdef uint64_t needed
+        self.check_program(scorer.program, scorer.c.n_labels)
+        for i in range(scorer.dynamic_limits.size()):
+            column = scorer.dynamic_limits[i].column
+            if column == ACTION or column == SEEN_LAST:
+                needed = scorer.c.n_labels + 1
+            elif column == SEEN:
+                needed = self.c.n_types + 2
+            elif column == CASES:
+                needed = N_CASE_SETS_C
+            elif column >= N_COLUMNS:
+                needed = N_CODES_C
+            else:
+                needed = <uint64_t>-1
+            if scorer.dynamic_limits[i].n_values < needed:
+                raise ValueError(Errors.DS216.format(what="a scorer and its columns"))
+        return 0
 
 
 cdef inline int type_of(int action) noexcept nogil:
@@ -494,19 +552,20 @@ cdef void remember(const TaskC* task, Scratch* s, int step, int now) noexcept no
         columns[SEEN] = 1
         columns[SEEN_SHARES] = 1
         return
-    s.counted.clear()
+    s.n_counted = 0
     total = 0
     while other != NONE and step - other <= MEMORY:
         label = 0
         if s.actions[other] > 0:
             label = type_of(s.actions[other]) + 1
         if s.counts[label] == 0:
-            s.counted.push_back(label)
+            s.counted[s.n_counted] = label
+            s.n_counted += 1
         s.counts[label] += 1
         total += 1
         other = s.before[other]
     # In the order of the labels, whatever order they came in.
-    for i in range(1, <int>s.counted.size()):
+    for i in range(1, s.n_counted):
         j = i
         while j and s.counted[j - 1] > s.counted[j]:
             label = s.counted[j]
@@ -515,14 +574,14 @@ cdef void remember(const TaskC* task, Scratch* s, int step, int now) noexcept no
             j -= 1
     best = s.counted[0]
     state = 0
-    for i in range(<int>s.counted.size()):
+    for i in range(s.n_counted):
         label = s.counted[i]
         if s.counts[label] > s.counts[best]:
             best = label
         quarter = (4 * s.counts[label] + total - 1) // total
         state = mix(state, <uint64_t>(label * 4 + quarter))
-    for label in s.counted:
-        s.counts[label] = 0
+    for i in range(s.n_counted):
+        s.counts[s.counted[i]] = 0
     columns[SEEN] = best + 1
     columns[SEEN_SHARES] = fold(state)
 
@@ -591,6 +650,12 @@ cdef inline bint is_valid(uint8_t flags, int open_type, int action) noexcept nog
     return type_of(action) == open_type
 
 
+cdef void prepare_counts(const TaskC* task, Scratch* s) noexcept nogil:
+    s.counts.assign(task.n_types + 1, 0)
+    s.counted.resize(task.n_types + 1)
+    s.costs.resize(1 + 4 * task.n_types)
+
+
 cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogil:
     """Fill the rows that say which actions are valid outside of entities."""
     cdef int flags, action
@@ -598,7 +663,7 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
     s.scores.resize(<size_t>AHEAD_TOKENS * width)
     s.open_limits.assign(width, <score_t>NOT_VALID)
     s.closed_limits.assign(2 * width, <score_t>NOT_VALID)
-    s.counts.assign(task.n_types + 1, 0)
+    prepare_counts(task, s)
     for flags in range(2):
         row = s.closed_limits.data() + flags * width
         for action in range(1 + 4 * task.n_types):
@@ -682,16 +747,31 @@ cdef class _Job:
     cdef list docs
     cdef Lexicon lexicon
     cdef LexemeReader reader
+    cdef list arenas
     cdef object error
 
 
+cdef int check_first(
+    const TaskC* task, const uint16_t[::1] actions, const score_t[::1] support, size_t n
+) except -1:
+    """Raise an error unless there are an action and its support for each token."""
+    cdef bint fits = <size_t>actions.shape[0] == n and <size_t>support.shape[0] == n
+    cdef Py_ssize_t i
+    if fits:
+        for i in range(actions.shape[0]):
+            fits &= actions[i] <= 4 * task.n_types or actions[i] == KEEP_C
+    if not fits:
+        raise ValueError(Errors.DS216.format(what="docs and a first pass"))
+    return 0
+
+
 def predict(
-    list docs,
-    Task task,
-    Lexicon lexicon,
-    LexemeReader reader,
-    Scorer scorer,
-    list margins,
+    list docs not None,
+    Task task not None,
+    Lexicon lexicon not None,
+    LexemeReader reader not None,
+    Scorer scorer not None,
+    list margins not None,
     int n_threads,
     first=None,
     double support_for_lead=0,
@@ -724,7 +804,19 @@ def predict(
     cdef uint16_t[::1] action_view
     cdef uint64_t[:, ::1] count_view
     cdef int64_t[::1] end_view
+    cdef bint has_memory
+    reader.check_scorer(lexicon, scorer)
+    task.check(lexicon, reader)
+    task.check_scorer(scorer)
+    if <int>c_margins.size() < scorer.c.n_stages - 1:
+        raise ValueError(Errors.DS216.format(what="margins and stages"))
+    # A copy of its own keeps the docs alive, whatever happens to the list.
+    docs = docs[:]
     n_tokens = read_docs(docs, sequences)
+    if first is not None:
+        first_view = first.actions
+        support_view = first.support
+        check_first(&task.c, first_view, support_view, n_tokens)
     ends = np.empty(len(docs), dtype="int64")
     end_view = ends
     actions = np.empty(n_tokens, dtype="uint16")
@@ -747,6 +839,7 @@ def predict(
         owner.docs = docs
         owner.lexicon = lexicon
         owner.reader = reader
+        owner.arenas = []
         owner.error = None
         next_task.store(0)
         n_kept.store(0)
@@ -766,8 +859,6 @@ def predict(
         job.first = NULL
         job.support = NULL
         if first is not None:
-            first_view = first.actions
-            support_view = first.support
             job.first = &first_view[0]
             job.support = &support_view[0]
         job.support_out = NULL
@@ -785,9 +876,11 @@ def predict(
         job.max_support = max_support
         job.stage_counts = &count_view[0, 0]
         with nogil:
-            run_workers(job.n_threads, work, &job)
+            has_memory = run_workers(job.n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
+        if not has_memory:
+            raise MemoryError()
     # One row is not worth a call of numpy, which single docs would feel.
     stage_counts = counts[0] if job.n_threads == 1 else counts.sum(axis=0)
     has_kept = n_tokens > 0 and n_kept.fetch_add(0) > 0
@@ -796,20 +889,20 @@ def predict(
 
 cdef void work(void* data, int worker) noexcept nogil:
     cdef JobC* job = <JobC*>data
-    cdef Scratch* scratch = new Scratch()
+    cdef Scratch scratch
     cdef int task, i
     cdef bint good = True
     scratch.epoch = 0
-    prepare_limits(job.task, scratch, job.scorer.width)
+    scratch.arena = NULL
+    prepare_limits(job.task, &scratch, job.scorer.width)
     while good:
         task = job.next_task.fetch_add(1)
         if task >= job.n_tasks:
             break
         for i in range(job.tasks[task], job.tasks[task + 1]):
-            if not read_doc(job, worker, &job.docs[i], scratch):
+            if not read_doc(job, worker, &job.docs[i], &scratch):
                 good = False
                 break
-    del scratch
 
 
 cdef bint read_doc(
@@ -821,7 +914,7 @@ cdef bint read_doc(
     cdef LexemeRecC* places[N_PLACES]
     cdef ContextC context
     cdef DecisionC decision
-    cdef PyObject* arena = NULL
+    cdef bint complete
     cdef int n = doc.length
     cdef score_t* scores
     cdef int i, step, token, lead, open_type = NONE
@@ -831,11 +924,12 @@ cdef bint read_doc(
         wanted_lead = &lead
     s.tokens.resize(n)
     s.token_records.resize(n)
-    if not find_records(
+    complete = find_records(
         doc, 0, n, job.lexicon, job.before_start, job.after_end, s.token_records.data()
-    ):
-        arena = complete_records(job, doc, s)
-        if arena == NULL:
+    )
+    if not complete:
+        require_memory_for_gil()
+        if not complete_records(job, doc, s):
             return False
     n = read_entity_words(doc, s.tokens.data())
     drop_spaces(s, n)
@@ -897,27 +991,75 @@ cdef bint read_doc(
         )
     if n_kept:
         job.n_kept.fetch_add(n_kept)
-    if arena != NULL:
-        free_reference(arena)
+    if not complete:
+        (<Arena>s.arena).clear()
     return True
 
 
-cdef PyObject* complete_records(
-    JobC* job, const SequenceC* doc, Scratch* s
-) noexcept with gil:
-    """RETURNS: The owner of records that are not kept, or NULL after an error."""
+cdef bint complete_records(JobC* job, const SequenceC* doc, Scratch* s) noexcept with gil:
+    """RETURNS: False after an error."""
     cdef _Job owner = <_Job>job.owner
     cdef Arena arena
     try:
-        arena = Arena()
+        if s.arena == NULL:
+            arena = Arena()
+            owner.arenas.append(arena)
+            s.arena = <PyObject*>arena
+        arena = <Arena>s.arena
         make_records(
             doc, 0, doc.length, s.token_records.data(), owner.docs[doc.doc],
             owner.lexicon, owner.reader, arena,
         )
-        return new_reference(arena)
+        return True
     except BaseException as error:
         owner.error = error
-        return NULL
+        return False
+
+
+cdef void lay_out(
+    const TaskC* task,
+    const SequenceC* doc,
+    LexemeRecC** records,
+    const uint8_t* starts,
+    LexemeRecC* before_start,
+    LexemeRecC* after_end,
+    Scratch* s,
+) noexcept nogil:
+    """Lay out a doc for reading.
+
+    starts: For each token whether a sentence starts there; NULL for what the doc says.
+    """
+    cdef int i
+    prepare_counts(task, s)
+    s.tokens.resize(doc.length)
+    s.token_records.resize(doc.length)
+    for i in range(doc.length):
+        s.token_records[i] = records[i]
+    drop_spaces(s, read_entity_words(doc, s.tokens.data()))
+    if starts != NULL:
+        for i in range(<int>s.tokens.size()):
+            s.tokens[i].starts = starts[s.tokens[i].token]
+    arrange(task, s, before_start, after_end)
+    if task.remembers:
+        gather_words(task, s)
+    if task.gazetteer != NULL:
+        look_up_lists(task, s)
+
+
+cdef extern from "kernels.hpp" namespace "dynsel" nogil:
+    bint call_guarded(
+        void (*function)(
+            const TaskC*, const SequenceC*, LexemeRecC**, const uint8_t*, LexemeRecC*,
+            LexemeRecC*, Scratch*,
+        ) noexcept nogil,
+        const TaskC* task,
+        const SequenceC* doc,
+        LexemeRecC** records,
+        const uint8_t* starts,
+        LexemeRecC* before_start,
+        LexemeRecC* after_end,
+        Scratch* s,
+    )
 
 
 cdef class Readings:
@@ -939,13 +1081,17 @@ cdef class Readings:
 
     def __init__(
         self,
-        list docs,
+        list docs not None,
         starts,
-        Task task,
-        Lexicon lexicon,
-        LexemeReader reader,
+        Task task not None,
+        Lexicon lexicon not None,
+        LexemeReader reader not None,
     ):
         cdef int i
+        if self.docs is not None:
+            raise ValueError(Errors.DS216.format(what="a batch has its docs already"))
+        task.check(lexicon, reader)
+        docs = docs[:]
         self.docs = docs
         self.task = task
         self.lexicon = lexicon
@@ -954,6 +1100,8 @@ cdef class Readings:
         if self.has_starts:
             self.starts = starts
         self.n_tokens = read_docs(docs, self.sequences)
+        if self.has_starts and <size_t>self.starts.shape[0] != self.n_tokens:
+            raise ValueError(Errors.DS216.format(what="docs and the starts of sentences"))
         self.records.resize(self.n_tokens)
         for i in range(<int>self.sequences.size()):
             records = self.records.data() + self.sequences[i].offset
@@ -966,23 +1114,26 @@ cdef class Readings:
                     lexicon, reader, self.arena,
                 )
 
-    cdef void open_doc(self, int i, Scratch* s) noexcept nogil:
+    cdef int open_doc(self, int i, Scratch* s) except -1 nogil:
         """Lay out a doc for reading."""
         cdef const SequenceC* doc = &self.sequences[i]
-        cdef int j
-        s.tokens.resize(doc.length)
-        s.token_records.resize(doc.length)
-        for j in range(doc.length):
-            s.token_records[j] = self.records[doc.offset + j]
-        drop_spaces(s, read_entity_words(doc, s.tokens.data()))
-        if self.has_starts:
-            for j in range(<int>s.tokens.size()):
-                s.tokens[j].starts = self.starts[doc.offset + s.tokens[j].token]
-        arrange(&self.task.c, s, self.lexicon.before_start, self.lexicon.after_end)
-        if self.task.c.remembers:
-            gather_words(&self.task.c, s)
-        if self.task.c.gazetteer != NULL:
-            look_up_lists(&self.task.c, s)
+        cdef const uint8_t* starts = NULL
+        if doc.length and self.has_starts:
+            starts = &self.starts[doc.offset]
+        if not call_guarded(
+            lay_out, &self.task.c, doc, self.records.data() + doc.offset, starts,
+            self.lexicon.before_start, self.lexicon.after_end, s,
+        ):
+            with gil:
+                raise MemoryError()
+        return 0
+
+    cdef int check_learner(self, Learner learner) except -1:
+        """Raise an error unless a learner sees what is read, and labels are actions."""
+        if self.task is None:
+            raise ValueError(Errors.DS216.format(what="a batch without docs"))
+        self.task.check_program(learner.program, learner.n_labels)
+        return 0
 
 
 cdef class TrainingBatch(Readings):
@@ -1001,15 +1152,28 @@ cdef class TrainingBatch(Readings):
 
     def __init__(
         self,
-        list docs,
+        list docs not None,
         starts,
-        Task task,
-        Lexicon lexicon,
-        LexemeReader reader,
+        Task task not None,
+        Lexicon lexicon not None,
+        LexemeReader reader not None,
         const int32_t[::1] gold not None,
         const int64_t[:, ::1] negatives not None,
     ):
+        cdef int64_t n_tokens
+        cdef Py_ssize_t i
+        cdef bint fits
         Readings.__init__(self, docs, starts, task, lexicon, reader)
+        n_tokens = self.n_tokens
+        fits = gold.shape[0] == n_tokens and negatives.shape[1] == 3
+        if fits:
+            for i in range(n_tokens):
+                fits &= -1 <= gold[i] <= 4 * task.c.n_types
+            for i in range(negatives.shape[0]):
+                fits &= 0 <= negatives[i, 0] < negatives[i, 1] <= n_tokens
+                fits &= 0 <= negatives[i, 2] < task.c.n_types
+        if not fits:
+            raise ValueError(Errors.DS216.format(what="docs, actions and negatives"))
         self.gold = gold
         self.negatives = negatives
         ends = np.asarray(negatives)[:, :2] - [0, 1]
@@ -1131,17 +1295,19 @@ cdef class TrainingBatch(Readings):
     cdef double _read(
         self, Learner learner, float drop, float predicted_history, bint only_count
     ) except? -1:
-        cdef Scratch* s = new Scratch()
+        cdef Scratch scratch
+        cdef Scratch* s = &scratch
         cdef LexemeRecC* places[N_PLACES]
         cdef ContextC context
         cdef StepC result
         cdef const SequenceC* doc
         cdef int i, step, open_type, opened, truth, action
         cdef double loss = 0
+        self.check_learner(learner)
+        if <size_t>self.bounds.shape[0] != self.n_tokens + 1:
+            raise ValueError(Errors.DS216.format(what="a batch without actions"))
         s.epoch = 0
         with nogil:
-            s.counts.assign(self.task.c.n_types + 1, 0)
-            s.costs.resize(1 + 4 * self.task.c.n_types)
             for i in range(<int>self.sequences.size()):
                 doc = &self.sequences[i]
                 self.open_doc(i, s)
@@ -1156,7 +1322,7 @@ cdef class TrainingBatch(Readings):
                     elif truth == NONE and not self.can_learn(s):
                         action = learner.guess(&context, s.costs.data())
                     else:
-                        result = learner.step(&context, s.costs.data(), drop)
+                        learner.step(&context, s.costs.data(), drop, &result)
                         loss += result.loss
                         action = result.guess
                         if truth != NONE and not (
@@ -1164,10 +1330,10 @@ cdef class TrainingBatch(Readings):
                         ):
                             action = truth
                     act(&self.task.c, s, step, action)
-                    if action > 0 and kind_of(action) == BEGIN:
+                    # Actions to count may go on with what was never begun.
+                    if open_type == NONE or (action > 0 and kind_of(action) == BEGIN):
                         opened = step
                     open_type = open_after(action)
-        del s
         return loss
 
     cdef bint can_learn(self, const Scratch* s) noexcept nogil:
@@ -1186,18 +1352,19 @@ cdef class Guessing(Readings):
 
     def guess(self, Learner learner not None):
         """RETURNS (array): The actions of all tokens, in the order of the text."""
-        cdef Scratch* s = new Scratch()
+        cdef Scratch scratch
+        cdef Scratch* s = &scratch
         cdef LexemeRecC* places[N_PLACES]
         cdef ContextC context
         cdef const SequenceC* doc
-        cdef const TaskC* task = &self.task.c
+        cdef const TaskC* task
         cdef int i, step, open_type, action
+        self.check_learner(learner)
+        task = &self.task.c
         actions = np.zeros(self.n_tokens, dtype="uint16")
         cdef uint16_t[::1] view = actions
         s.epoch = 0
         with nogil:
-            s.counts.assign(task.n_types + 1, 0)
-            s.costs.resize(1 + 4 * task.n_types)
             for i in range(<int>self.sequences.size()):
                 doc = &self.sequences[i]
                 self.open_doc(i, s)
@@ -1221,7 +1388,6 @@ cdef class Guessing(Readings):
                     view[doc.offset + s.token_of[step]] = <uint16_t>action
                 if doc.length:
                     fill_spaces(doc, task.keeps, &view[doc.offset], NULL)
-        del s
         return actions
 
 
@@ -1240,12 +1406,19 @@ cdef class Explaining(Readings):
             each action was valid; the actions as read; and what the first pass adds,
             of shape (tokens, actions). Zeros stand for white space.
         """
-        cdef Scratch* s = new Scratch()
+        cdef Scratch scratch
+        cdef Scratch* s = &scratch
         cdef LexemeRecC* places[N_PLACES]
         cdef ContextC context
         cdef const SequenceC* doc
-        cdef const TaskC* task = &self.task.c
+        cdef const TaskC* task
         cdef int i, t, step, open_type, action, token, n_actions
+        if self.task is None or scorer.c.stages == NULL:
+            raise ValueError(Errors.DS216.format(what="a batch without docs"))
+        self.task.check_program(scorer.program, scorer.c.n_labels)
+        task = &self.task.c
+        if <size_t>actions.shape[0] != self.n_tokens:
+            raise ValueError(Errors.DS216.format(what="docs and actions"))
         n_actions = 1 + 4 * task.n_types
         parts = np.zeros(
             (self.n_tokens, scorer.c.program.n_templates, scorer.c.width), dtype="int16"
@@ -1259,11 +1432,11 @@ cdef class Explaining(Readings):
         if first is not None:
             first_view = first.actions
             support_view = first.support
+            check_first(task, first_view, support_view, self.n_tokens)
         cdef score_t[:, :, ::1] part_view = parts
         cdef uint8_t[:, ::1] valid_view = valid
         cdef int32_t[::1] read_view = read
         s.epoch = 0
-        s.counts.assign(task.n_types + 1, 0)
         for i in range(<int>self.sequences.size()):
             doc = &self.sequences[i]
             self.open_doc(i, s)
@@ -1292,12 +1465,13 @@ cdef class Explaining(Readings):
                         &given_view[token, 0],
                     )
                 action = actions[token]
+                if action >= n_actions:
+                    raise ValueError(Errors.DS216.format(what="docs and actions"))
                 if task.backwards:
                     action = mirror(action)
                 read_view[token] = action
                 act(task, s, step, action)
                 open_type = open_after(action)
-        del s
         return (
             parts[:, :, :n_actions], valid.astype(bool), read, given[:, :n_actions]
         )

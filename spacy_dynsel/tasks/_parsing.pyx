@@ -11,6 +11,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from ..errors import Errors
+
 from ..bridge cimport (
     BLANK_LINE,
     LexemeReader,
@@ -31,7 +33,7 @@ from ..core.lines cimport (
     prefetch,
     sum_values,
 )
-from ..core.program cimport LexemeRecC
+from ..core.program cimport LexemeRecC, ProgramC
 from ..core.rows cimport FarC, RowsC, RowScorer, add_far, add_near
 from ..core.scorer cimport Verdict
 from ..core.small cimport SmallC, SmallScorer
@@ -44,6 +46,7 @@ from ..core.typedefs cimport (
     uint16_t,
     uint64_t,
 )
+from ..core.vectors cimport bare_vector
 from .arc_eager cimport (
     LEFT,
     N_ACTIONS,
@@ -64,6 +67,9 @@ from .arc_eager cimport (
 from .parse_features cimport (
     MAX_PLACES,
     MAX_SLOTS,
+    N_ACTION_PLACES,
+    N_BOUNDARY_PLACES,
+    N_LABEL_PLACES,
     Features,
     FeaturesC,
     TagMap,
@@ -73,9 +79,21 @@ from .parse_features cimport (
     find_label_places,
     read_slots,
 )
-from .ranking cimport ARC, RankFeatures, add_branch_keys, add_tree_keys, find_changes
-from .trees cimport PROJECTIVE, classify
-from .workers cimport atomic_int, free_reference, new_reference, run_workers
+from .ranking cimport (
+    ARC,
+    RankFeatures,
+    add_branch_keys,
+    add_tree_keys,
+    count_tree_keys,
+    find_changes,
+)
+from .trees cimport CLASSIFY_ROOM, PROJECTIVE, classify
+from .workers cimport (
+    atomic_int,
+    require_memory_for_gil,
+    run_workers,
+    throw_no_memory,
+)
 
 cdef enum:
     MAX_KEYS = 256
@@ -150,16 +168,17 @@ cdef cppclass Run:
     SentenceC s
     SentenceC branch
     SentenceC* now           # one of these two
-    vector[LoggedC] log
-    vector[uint64_t] state_keys       # by step, those in which there was a decision
-    vector[int] chosen                # where to branch, into the log
+    bare_vector[LoggedC] log
+    bare_vector[uint64_t] state_keys  # by step, those in which there was a decision
+    bare_vector[int] chosen           # where to branch, into the log
     int n_tried
-    vector[feat_t] rank_keys
-    vector[int16_t] signs
-    vector[uint8_t] changed
-    vector[ChangeC] changes
-    vector[SwapC] swaps
-    vector[int] rank_leads            # by token, if leads are kept
+    bare_vector[feat_t] rank_keys
+    bare_vector[int16_t] signs
+    bare_vector[uint8_t] changed
+    bare_vector[int] room             # see classify
+    bare_vector[ChangeC] changes
+    bare_vector[SwapC] swaps
+    bare_vector[int] rank_leads       # by token, if leads are kept
     LoggedC logged
     int phase
     int stage
@@ -174,6 +193,14 @@ cdef cppclass Run:
     atom_t values[MAX_SLOTS]
     feat_t keys[MAX_KEYS]
     int n_keys
+
+    __init__():
+        memset(&this.s, 0, sizeof(SentenceC))
+        memset(&this.branch, 0, sizeof(SentenceC))
+
+    __dealloc__():
+        free_sentence(&this.s)
+        free_sentence(&this.branch)
 
 
 cdef struct ChoiceC:
@@ -356,18 +383,28 @@ cdef void replay(Run* run, int step) noexcept nogil:
 
 cdef bint end_tree(const ParserC* parser, Run* run) noexcept nogil:
     """A tree is complete: what comes next? RETURNS: False if nothing does."""
-    cdef size_t i
+    cdef size_t i, n_keys
     if not parser.n_branches:
         return False
     if run.now == &run.s:
         choose_branches(parser, run)
         return next_branch(parser, run)
-    if not find_changes(&run.s, &run.branch, run.changed):
+    run.changed.resize(run.s.n)
+    if not find_changes(&run.s, &run.branch, run.changed.data()):
         return next_branch(parser, run)
-    add_tree_keys(
-        <RankFeatures>parser.rank_features, &run.s, &run.branch, run.changed.data(),
-        run.rank_keys, run.signs,
+    # Behind those of the branch.
+    n_keys = run.rank_keys.size() + count_tree_keys(
+        <RankFeatures>parser.rank_features, run.changed.data(), run.s.n
     )
+    i = run.rank_keys.size()
+    run.rank_keys.resize(n_keys)
+    run.signs.resize(n_keys)
+    n_keys = i + add_tree_keys(
+        <RankFeatures>parser.rank_features, &run.s, &run.branch, run.changed.data(),
+        run.rank_keys.data() + i, run.signs.data() + i,
+    )
+    run.rank_keys.resize(n_keys)
+    run.signs.resize(n_keys)
     for i in range(run.rank_keys.size()):
         prefetch(parser.ranks[0], run.rank_keys[i])
     run.phase = RANK
@@ -393,11 +430,13 @@ cdef void choose_branches(const ParserC* parser, Run* run) noexcept nogil:
 
 
 cdef bint next_branch(const ParserC* parser, Run* run) noexcept nogil:
-    """Start on the next branch. RETURNS: False if there is none, or no memory for it."""
+    """Start on the next branch. RETURNS: False if there is none."""
     cdef int i, j
-    if run.n_tried == <int>run.chosen.size() or not copy_sentence(&run.branch, &run.s):
+    if run.n_tried == <int>run.chosen.size():
         apply_swaps(run)
         return False
+    if not copy_sentence(&run.branch, &run.s):
+        throw_no_memory()
     i = run.chosen[run.n_tried]
     run.n_tried += 1
     run.now = &run.branch
@@ -405,11 +444,11 @@ cdef bint next_branch(const ParserC* parser, Run* run) noexcept nogil:
         settle(run.now)
         apply(run.now, run.log[j].action, run.log[j].label)
     settle(run.now)
-    run.rank_keys.clear()
-    run.signs.clear()
+    run.rank_keys.resize((<RankFeatures>parser.rank_features).n_branch_keys())
+    run.signs.resize(run.rank_keys.size())
     add_branch_keys(
         <RankFeatures>parser.rank_features, run.now, run.log[i].action, run.log[i].second,
-        <int>(8 * run.log[i].lead / parser.scale), run.rank_keys, run.signs,
+        <int>(8 * run.log[i].lead / parser.scale), run.rank_keys.data(), run.signs.data(),
     )
     run.logged.action = run.log[i].second
     return take(parser, run)
@@ -464,7 +503,7 @@ cdef void apply_swaps(Run* run) noexcept nogil:
         if not good:
             continue
         exchange(run, &swap)
-        if i and not is_good_tree(&run.s):
+        if i and not is_good_tree(run):
             exchange(run, &swap)
             continue
         for k in range(swap.first, swap.end):
@@ -485,12 +524,16 @@ cdef void exchange(Run* run, const SwapC* swap) noexcept nogil:
         change.label = label
 
 
-cdef bint is_good_tree(const SentenceC* s) noexcept nogil:
+cdef bint is_good_tree(Run* run) noexcept nogil:
     """Whether there is a projective tree with one root."""
+    cdef const SentenceC* s = &run.s
     cdef int i, n_roots = 0
     for i in range(s.n):
         n_roots += s.heads[i] == NONE
-    return n_roots == 1 and classify(s.heads, s.n) == PROJECTIVE
+    if n_roots != 1:
+        return False
+    run.room.resize(<size_t>CLASSIFY_ROOM * s.n)
+    return classify(s.heads, s.n, run.room.data()) == PROJECTIVE
 
 
 cdef struct JobC:
@@ -518,20 +561,28 @@ cdef class _Job:
     cdef Lexicon lexicon
     cdef LexemeReader reader
     cdef TagMap tags
+    cdef list arenas
     cdef object error
 
 
 cdef cppclass Worker:
-    vector[ParseTokenC] tokens
-    vector[LexemeRecC*] records
-    vector[uint8_t] starts            # by token that is not white space
-    vector[Run] runs
-    vector[score_t] scores
-    vector[int] active
-    vector[int] idle
+    bare_vector[ParseTokenC] tokens
+    bare_vector[LexemeRecC*] records
+    bare_vector[uint8_t] starts       # by token that is not white space
+    Run runs[GROUP]
+    bare_vector[score_t] scores
+    bare_vector[int] active
+    bare_vector[int] idle
     SentenceC whole                   # a doc, for the rows of its tokens
     uint64_t* action_counts
     uint64_t* label_counts
+    PyObject* scratch                 # the memory of records that are not kept, or NULL
+
+    __init__():
+        memset(&this.whole, 0, sizeof(SentenceC))
+
+    __dealloc__():
+        free_sentence(&this.whole)
 
 
 class ParseBatch:
@@ -575,16 +626,37 @@ class ParseBatch:
         return len(self.ends)
 
 
+cdef int check_scorer(
+    Features features,
+    int n_places,
+    int n_lexical,
+    const ProgramC* program,
+    vector[int]& margins,
+) except -1:
+    """Raise an error unless features and margins are those of a scorer's templates."""
+    if features is None or program == NULL:
+        raise ValueError(Errors.DS216.format(what="features and a scorer"))
+    features.check(n_places, n_lexical)
+    if (
+        program.n_stages != features.program.c.n_stages
+        or program.n_templates != features.program.c.n_templates
+        or program.n_templates > MAX_KEYS
+        or <int>margins.size() < program.n_stages - 1
+    ):
+        raise ValueError(Errors.DS216.format(what="features, margins and a scorer"))
+    return 0
+
+
 def parse(
-    list docs,
+    list docs not None,
     Lexicon lexicon not None,
     LexemeReader reader not None,
     TagMap tags not None,
-    tuple features,
+    tuple features not None,
     SmallScorer actions not None,
     RowScorer labels not None,
     SmallScorer boundaries,
-    tuple margins,
+    tuple margins not None,
     int n_threads,
     int n_branches=0,
     float branch_lead=0,
@@ -614,6 +686,8 @@ def parse(
     cdef vector[SequenceC] sequences
     cdef vector[int] tasks
     cdef vector[score_t] limits
+    if len(margins) != 3 or len(features) != 3:
+        raise ValueError(Errors.DS216.format(what="features and margins"))
     cdef vector[int] action_margins = margins[0]
     cdef vector[int] label_margins = margins[1]
     cdef vector[int] boundary_margins = margins[2]
@@ -631,6 +705,26 @@ def parse(
     cdef uint64_t[:, ::1] label_count_view
     cdef int32_t[:, ::1] lead_view
     cdef uint8_t[::1] stage_view
+    cdef bint has_memory
+    reader.check(lexicon)
+    if tags.places.size() == 0 or (ranks is not None and ranks.c.lines == NULL):
+        raise ValueError(Errors.DS216.format(what="tables that were never filled"))
+    n_lexical = lexicon.n_columns
+    check_scorer(
+        action_features, N_ACTION_PLACES, n_lexical, actions.c.program, action_margins
+    )
+    check_scorer(
+        label_features, N_LABEL_PLACES, n_lexical, labels.c.program, label_margins
+    )
+    if boundaries is not None:
+        check_scorer(
+            boundary_features, N_BOUNDARY_PLACES, n_lexical, boundaries.c.program,
+            boundary_margins,
+        )
+    if rank_features is not None:
+        rank_features.check(n_lexical)
+    # A copy of its own keeps the docs alive, whatever happens to the list.
+    docs = docs[:]
     n_tokens = read_docs(docs, sequences)
     heads = np.empty(n_tokens, dtype="int32")
     arc_labels = np.empty(n_tokens, dtype="uint16")
@@ -660,6 +754,7 @@ def parse(
         owner.lexicon = lexicon
         owner.reader = reader
         owner.tags = tags
+        owner.arenas = []
         owner.error = None
         next_task.store(0)
         job.parser.actions = &actions.c
@@ -690,10 +785,12 @@ def parse(
             job.leads = &lead_view[0, 0]
             job.stages = &stage_view[0]
         job.trace = <PyObject*>trace if trace is not None else NULL
-        if n_branches and rank_features is not None and ranks is not None:
+        if n_branches > 0 and rank_features is not None and ranks is not None:
             job.parser.n_branches = n_branches
             job.parser.keeps_log = True
-            job.parser.branch_lead = <int>min(<float>(1 << 17), branch_lead * actions.scale)
+            job.parser.branch_lead = <int>max(
+                <float>0, min(<float>(1 << 17), branch_lead * actions.scale)
+            )
             job.parser.ranks = &ranks.c
             job.parser.rank_features = <PyObject*>rank_features
         job.parser.n_lexical = lexicon.n_columns
@@ -710,9 +807,11 @@ def parse(
         job.action_counts = &action_view[0, 0]
         job.label_counts = &label_count_view[0, 0]
         with nogil:
-            run_workers(n_threads, work, &job)
+            has_memory = run_workers(n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
+        if not has_memory:
+            raise MemoryError()
     ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
     return ParseBatch(
         heads, arc_labels, starts, ends, action_counts.sum(axis=0),
@@ -725,12 +824,9 @@ cdef void work(void* data, int number) noexcept nogil:
     cdef Worker worker
     cdef int task, i
     cdef bint good = True
-    memset(&worker.whole, 0, sizeof(SentenceC))
-    worker.runs.resize(GROUP)
+    worker.scratch = NULL
     worker.scores.resize(<size_t>GROUP * job.parser.labels.width)
     for i in range(GROUP):
-        memset(&worker.runs[i].s, 0, sizeof(SentenceC))
-        memset(&worker.runs[i].branch, 0, sizeof(SentenceC))
         worker.runs[i].scores = worker.scores.data() + i * job.parser.labels.width
         worker.idle.push_back(i)
     worker.action_counts = job.action_counts + number * job.parser.actions.program.n_stages
@@ -745,10 +841,6 @@ cdef void work(void* data, int number) noexcept nogil:
                 break
     while good and not worker.active.empty():
         advance_all(job, &worker)
-    for i in range(GROUP):
-        free_sentence(&worker.runs[i].s)
-        free_sentence(&worker.runs[i].branch)
-    free_sentence(&worker.whole)
 
 
 cdef void advance_all(JobC* job, Worker* worker) noexcept nogil:
@@ -780,6 +872,7 @@ cdef void write_tree(JobC* job, Run* run) noexcept nogil:
     if job.leads != NULL:
         write_leads(job, run)
     if job.trace != NULL:
+        require_memory_for_gil()
         write_trace(job, run)
 
 
@@ -844,23 +937,24 @@ cdef void write_trace(JobC* job, Run* run) noexcept with gil:
 cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept nogil:
     """Divide a doc into sentences and start on them. RETURNS: False after an error."""
     cdef SentenceC* whole = &worker.whole
-    cdef PyObject* scratch = NULL
+    cdef bint complete
     cdef int i, n, first
     worker.tokens.resize(doc.length)
     worker.records.resize(doc.length)
     read_parse_tokens(doc, worker.tokens.data())
-    if not find_records(
+    complete = find_records(
         doc, 0, doc.length, job.lexicon, job.before_start, job.after_end,
         worker.records.data(),
-    ):
-        scratch = complete_records(job, worker, doc)
-        if scratch == NULL:
+    )
+    if not complete:
+        require_memory_for_gil()
+        if not complete_records(job, worker, doc):
             return False
     n = 0
     for i in range(doc.length):
         n += not worker.tokens[i].is_space
-    if not make_room(job, whole, n):
-        return False
+    if not new_sentence(whole, n, job.parser.n_lexical):
+        throw_no_memory()
     n = 0
     for i in range(doc.length):
         if not worker.tokens[i].is_space:
@@ -871,14 +965,13 @@ cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept no
             n += 1
         elif job.parser.splits_blank_lines:
             worker.tokens[i].is_blank_line = worker.records[i].atoms[0] == BLANK_LINE
-    if scratch != NULL:
-        free_reference(scratch)
+    if not complete:
+        (<Arena>worker.scratch).clear()
     find_starts(job, worker, doc)
     first = 0
     for i in range(1, n + 1):
         if i == n or worker.starts[i]:
-            if not parse_sentence(job, worker, doc, first, i):
-                return False
+            parse_sentence(job, worker, doc, first, i)
             first = i
     return True
 
@@ -977,11 +1070,10 @@ cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept 
             job.labels[doc.offset + i] = 0xFFFE if last != i else 0xFFFF
 
 
-cdef bint parse_sentence(
+cdef void parse_sentence(
     JobC* job, Worker* worker, const SequenceC* doc, int first, int end
 ) noexcept nogil:
-    """Start on a sentence, as soon as there is room for it. RETURNS: False after an
-    error."""
+    """Start on a sentence, as soon as there is room for it."""
     cdef SentenceC* whole = &worker.whole
     cdef Run* run
     cdef int i, number
@@ -989,8 +1081,8 @@ cdef bint parse_sentence(
         advance_all(job, worker)
     number = worker.idle.back()
     run = &worker.runs[number]
-    if not make_room(job, &run.s, end - first):
-        return False
+    if not new_sentence(&run.s, end - first, job.parser.n_lexical):
+        throw_no_memory()
     run.offset = doc.offset
     for i in range(first, end):
         memcpy(row_of(&run.s, i - first), row_of(whole, i), whole.stride * sizeof(atom_t))
@@ -1001,31 +1093,25 @@ cdef bint parse_sentence(
         worker.active.push_back(number)
     else:
         write_tree(job, run)
-    return True
 
 
-cdef bint make_room(JobC* job, SentenceC* s, int n) noexcept nogil:
-    """RETURNS: False after an error."""
-    if new_sentence(s, n, job.parser.n_lexical):
-        return True
-    with gil:
-        (<_Job>job.owner).error = MemoryError()
-    return False
-
-
-cdef PyObject* complete_records(
+cdef bint complete_records(
     JobC* job, Worker* worker, const SequenceC* doc
 ) noexcept with gil:
-    """RETURNS: The owner of records that are not kept, or NULL after an error."""
+    """RETURNS: False after an error."""
     cdef _Job owner = <_Job>job.owner
     cdef Arena scratch
     try:
-        scratch = Arena()
+        if worker.scratch == NULL:
+            scratch = Arena()
+            owner.arenas.append(scratch)
+            worker.scratch = <PyObject*>scratch
+        scratch = <Arena>worker.scratch
         make_records(
             doc, 0, doc.length, worker.records.data(), owner.docs[doc.doc],
             owner.lexicon, owner.reader, scratch,
         )
-        return new_reference(scratch)
+        return True
     except BaseException as error:
         owner.error = error
-        return NULL
+        return False

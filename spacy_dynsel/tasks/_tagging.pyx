@@ -15,6 +15,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from ..errors import Errors
+
 from ..bridge cimport (
     SPACE_TAG_C,
     LexemeReader,
@@ -39,7 +41,8 @@ from ..core.scorer cimport (
     sum_fused,
 )
 from ..core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
-from .workers cimport atomic_int, free_reference, new_reference, run_workers
+from ..core.vectors cimport bare_vector
+from .workers cimport atomic_int, require_memory_for_gil, run_workers
 
 cdef enum:
     REACH_C = 3
@@ -54,6 +57,9 @@ cdef enum:
     AHEAD_ROWS = 9
     AHEAD_TOKENS = 32
     RING = 64
+
+cdef enum:
+    NOT_C = -2
 
 REACH = REACH_C
 
@@ -118,13 +124,14 @@ cdef struct PieceC:
 
 cdef struct WorkerC:
     # The scratch memory of a thread.
-    vector[PieceC] pieces
-    vector[uint64_t] orths
-    vector[int] words        # which tokens of their docs they are
-    vector[LexemeRecC*] records
-    vector[atom_t] tags
-    vector[score_t] scores   # [RING][width]
-    vector[DecisionC] decisions  # [RING]
+    bare_vector[PieceC] pieces
+    bare_vector[uint64_t] orths
+    bare_vector[int] words   # which tokens of their docs they are
+    bare_vector[LexemeRecC*] records
+    bare_vector[atom_t] tags
+    bare_vector[score_t] scores   # [RING][width]
+    bare_vector[DecisionC] decisions  # [RING]
+    PyObject* scratch        # the memory of records that are not kept, or NULL
     int n                    # words in the arrays, with what stands between sentences
     uint64_t* stage_counts
 
@@ -134,6 +141,7 @@ cdef class _Job:
     cdef list docs
     cdef Lexicon lexicon
     cdef LexemeReader reader
+    cdef list arenas
     cdef object error
 
 
@@ -169,12 +177,34 @@ def _doc_ends(docs):
     return ends
 
 
+cdef int check_program(const ProgramC* program) except -1:
+    """Raise an error unless templates look at what a decision sees."""
+    if (
+        program.n_places > 2 * REACH_C + 1
+        or program.n_values > 2 * REACH_C + 1
+        or (looks_ahead(program) and not is_first_stage_free(program))
+    ):
+        raise ValueError(Errors.DS216.format(what="templates and tagging"))
+    return 0
+
+
+cdef int check_scorer(Lexicon lexicon, LexemeReader reader, Scorer scorer) except -1:
+    """Raise an error unless these can predict together."""
+    cdef size_t i
+    reader.check_scorer(lexicon, scorer)
+    check_program(&scorer.program.c)
+    for i in range(scorer.dynamic_limits.size()):
+        if scorer.dynamic_limits[i].n_values <= <uint64_t>scorer.c.n_labels:
+            raise ValueError(Errors.DS216.format(what="a scorer and its labels"))
+    return 0
+
+
 def predict(
-    list docs,
-    Lexicon lexicon,
-    LexemeReader reader,
-    Scorer scorer,
-    list margins,
+    list docs not None,
+    Lexicon lexicon not None,
+    LexemeReader reader not None,
+    Scorer scorer not None,
+    list margins not None,
     int n_threads,
     bint with_leads=False,
 ) -> TagBatch:
@@ -192,10 +222,16 @@ def predict(
     cdef JobC job
     cdef _Job owner = _Job.__new__(_Job)
     cdef int i, size = 0
+    cdef bint has_memory
     cdef uint16_t[::1] label_view
     cdef int32_t[::1] lead_view
     cdef uint8_t[::1] stage_view
     cdef uint64_t[:, ::1] count_view
+    check_scorer(lexicon, reader, scorer)
+    if <int>c_margins.size() < scorer.c.n_stages - 1:
+        raise ValueError(Errors.DS216.format(what="margins and stages"))
+    # A copy of its own keeps the docs alive, whatever happens to the list.
+    docs = docs[:]
     n_tokens = read_docs(docs, sequences)
     labels = np.empty(n_tokens, dtype="uint16")
     leads = np.empty(n_tokens, dtype="int32") if with_leads else None
@@ -218,6 +254,7 @@ def predict(
         owner.docs = docs
         owner.lexicon = lexicon
         owner.reader = reader
+        owner.arenas = []
         owner.error = None
         next_task.store(0)
         job.owner = <PyObject*>owner
@@ -242,9 +279,11 @@ def predict(
             job.stages = &stage_view[0]
         job.stage_counts = &count_view[0, 0]
         with nogil:
-            run_workers(n_threads, work, &job)
+            has_memory = run_workers(n_threads, work, &job)
         if owner.error is not None:
             raise owner.error
+        if not has_memory:
+            raise MemoryError()
     stage_counts = counts[0] if n_threads == 1 else counts.sum(axis=0)
     return TagBatch(labels, _doc_ends(docs), stage_counts, leads, stages)
 
@@ -258,6 +297,7 @@ cdef void work(void* data, int number) noexcept nogil:
     cdef PieceC piece
     cdef int task, i, start, end, first, last
     cdef int room = min(<size_t>BLOCK, job.n_tokens) + ROOM
+    worker.scratch = NULL
     worker.orths.resize(room)
     worker.words.resize(room)
     worker.records.resize(room)
@@ -322,7 +362,6 @@ cdef void read_piece(
 cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
     """Tag the pieces that were gathered. RETURNS: False after an error."""
     cdef const PieceC* piece
-    cdef PyObject* scratch = NULL
     cdef bint complete = True
     cdef int i, j, first
     for i in range(<int>worker.pieces.size()):
@@ -337,13 +376,13 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
         for j in range(piece.after, REACH_AFTER):
             worker.records[piece.place + piece.n + j] = job.after_end
     if not complete:
-        scratch = complete_records(job, worker)
-        if scratch == NULL:
+        require_memory_for_gil()
+        if not complete_records(job, worker):
             return False
     for i in range(<int>worker.pieces.size()):
         tag_piece(job, worker, &worker.pieces[i])
-    if scratch != NULL:
-        free_reference(scratch)
+    if not complete:
+        (<Arena>worker.scratch).clear()
     worker.pieces.clear()
     worker.n = 0
     return True
@@ -416,14 +455,18 @@ cdef void begin_tokens(
             tags[i] = decision.label + 1
 
 
-cdef PyObject* complete_records(JobC* job, WorkerC* worker) noexcept with gil:
-    """RETURNS: The owner of records that are not kept, or NULL after an error."""
+cdef bint complete_records(JobC* job, WorkerC* worker) noexcept with gil:
+    """RETURNS: False after an error."""
     cdef _Job owner = <_Job>job.owner
     cdef Arena scratch
     cdef const PieceC* piece
     cdef int i
     try:
-        scratch = Arena()
+        if worker.scratch == NULL:
+            scratch = Arena()
+            owner.arenas.append(scratch)
+            worker.scratch = <PyObject*>scratch
+        scratch = <Arena>worker.scratch
         for i in range(<int>worker.pieces.size()):
             piece = &worker.pieces[i]
             make_word_records(
@@ -432,10 +475,10 @@ cdef PyObject* complete_records(JobC* job, WorkerC* worker) noexcept with gil:
                 &worker.records[piece.place - piece.before],
                 owner.docs[piece.doc.doc], owner.lexicon, owner.reader, scratch,
             )
-        return new_reference(scratch)
+        return True
     except BaseException as error:
         owner.error = error
-        return NULL
+        return False
 
 
 cdef class TrainingBatch:
@@ -454,14 +497,17 @@ cdef class TrainingBatch:
     cdef const int32_t[::1] gold
     cdef const int64_t[:, ::1] ranges
     cdef Lexicon lexicon
+    cdef list docs
+    cdef int highest         # of the labels
+    cdef int lowest
 
     def __init__(
         self,
-        list docs,
+        list docs not None,
         const int32_t[::1] gold not None,
         const int64_t[:, ::1] ranges not None,
-        Lexicon lexicon,
-        LexemeReader reader,
+        Lexicon lexicon not None,
+        LexemeReader reader not None,
     ):
         cdef vector[SequenceC] sequences
         cdef vector[uint64_t] orths
@@ -469,6 +515,9 @@ cdef class TrainingBatch:
         cdef const SequenceC* doc
         cdef size_t n_words = 0
         cdef int i, n
+        if self.lexicon is not None:
+            raise ValueError(Errors.DS216.format(what="a batch has its docs already"))
+        reader.check(lexicon)
         self.gold = gold
         self.ranges = ranges
         self.lexicon = lexicon
@@ -478,7 +527,8 @@ cdef class TrainingBatch:
                 self.word_columns.push_back(i)
             elif column == "class":
                 self.class_columns.push_back(i)
-        self.records.resize(read_docs(docs, sequences))
+        self.docs = docs[:]
+        self.records.resize(read_docs(self.docs, sequences))
         for i in range(<int>sequences.size()):
             doc = &sequences[i]
             orths.resize(doc.length)
@@ -487,14 +537,45 @@ cdef class TrainingBatch:
             records = self.records.data() + n_words
             if not look_up(&lexicon.c, orths.data(), n, records):
                 make_word_records(
-                    doc, words.data(), n, records, docs[i], lexicon, reader, self.scratch
+                    doc, words.data(), n, records, self.docs[i], lexicon, reader,
+                    self.scratch,
                 )
             n_words += n
         self.records.resize(n_words)
+        self._check_sizes()
 
-    cdef void _lay_out(
+    cdef int _check_sizes(self) except -1:
+        """Raise an error unless there is a label for each word, and ranges are within
+        the words."""
+        cdef int64_t n = self.records.size()
+        cdef bint fits = self.gold.shape[0] == n and self.ranges.shape[1] == 2
+        cdef Py_ssize_t i
+        self.highest = -1
+        self.lowest = 0
+        if fits:
+            for i in range(self.ranges.shape[0]):
+                fits &= 0 <= self.ranges[i, 0] <= self.ranges[i, 1] <= n
+            for i in range(n):
+                self.highest = max(self.highest, self.gold[i])
+                self.lowest = min(self.lowest, self.gold[i])
+        if not fits:
+            raise ValueError(Errors.DS216.format(what="docs, labels and sentences"))
+        return 0
+
+    cdef int _check_learner(self, Learner learner) except -1:
+        """Raise an error unless a learner knows the labels, and sees such records."""
+        if self.lexicon is None or learner.program is None or (
+            learner.program.c.n_columns > self.lexicon.n_columns
+        ):
+            raise ValueError(Errors.DS216.format(what="a learner and a lexicon"))
+        check_program(&learner.program.c)
+        if self.highest >= learner.n_labels or <int64_t>NOT_C - self.lowest >= learner.n_labels:
+            raise ValueError(Errors.DS216.format(what="a learner and its labels"))
+        return 0
+
+    cdef int _lay_out(
         self, int64_t start, int64_t end, vector[LexemeRecC*]& records, vector[atom_t]& tags
-    ) noexcept nogil:
+    ) except -1 nogil:
         """Bring a sequence into arrays with room at both ends."""
         cdef int64_t i
         cdef int j
@@ -506,6 +587,7 @@ cdef class TrainingBatch:
             records[end - start + REACH_C + j] = self.lexicon.after_end
         for i in range(start, end):
             records[i - start + REACH_C] = self.records[i]
+        return 0
 
     cdef void _look_ahead(
         self,
@@ -532,6 +614,7 @@ cdef class TrainingBatch:
         cdef vector[atom_t] tags
         cdef ContextC context
         cdef int64_t i, r, start
+        self._check_learner(learner)
         with nogil:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
@@ -543,13 +626,13 @@ cdef class TrainingBatch:
                     context.dynamic = tags.data() + i
                     learner.count(&context)
 
-    cdef void _hide_words(
+    cdef int _hide_words(
         self,
         Learner learner,
         float word_dropout,
         vector[LexemeRecC*]& records,
         vector[uint64_t]& hidden,
-    ) noexcept nogil:
+    ) except -1 nogil:
         """Replace some records by copies that do not tell which word it is."""
         cdef size_t size = sizeof(LexemeRecC) + self.lexicon.n_columns * sizeof(atom_t)
         cdef size_t stride = (size + sizeof(uint64_t) - 1) // sizeof(uint64_t)
@@ -566,6 +649,7 @@ cdef class TrainingBatch:
                 for column in self.class_columns:
                     copy.atoms[column] = UNKNOWN
                 records[i] = copy
+        return 0
 
     def update(
         self,
@@ -591,6 +675,7 @@ cdef class TrainingBatch:
         cdef int64_t i, r, start
         cdef int gold, label
         cdef double loss = 0
+        self._check_learner(learner)
         one_correct.resize(learner.n_labels, <uint8_t>WRONG)
         one_wrong.resize(learner.n_labels, <uint8_t>CORRECT)
         with nogil:
@@ -606,7 +691,7 @@ cdef class TrainingBatch:
                     gold = self.gold[start + i]
                     if gold >= 0:
                         one_correct[gold] = CORRECT
-                        step = learner.step(&context, one_correct.data(), drop)
+                        learner.step(&context, one_correct.data(), drop, &step)
                         one_correct[gold] = WRONG
                         loss += step.loss
                         label = gold
@@ -616,7 +701,7 @@ cdef class TrainingBatch:
                         label = learner.guess(&context, one_wrong.data())
                     else:
                         one_wrong[-2 - gold] = WRONG
-                        step = learner.step(&context, one_wrong.data(), drop)
+                        learner.step(&context, one_wrong.data(), drop, &step)
                         one_wrong[-2 - gold] = CORRECT
                         loss += step.loss
                         label = step.guess
@@ -631,6 +716,7 @@ cdef class TrainingBatch:
         cdef vector[uint8_t] costs
         cdef ContextC context
         cdef int64_t i, r, start
+        self._check_learner(learner)
         labels = np.zeros(self.records.size(), dtype="uint16")
         cdef uint16_t[::1] view = labels
         costs.resize(learner.n_labels, <uint8_t>CORRECT)
@@ -661,6 +747,13 @@ cdef class TrainingBatch:
         cdef int t
         cdef int n_early = 0
         cdef int n_templates = scorer.c.program.n_templates
+        if self.lexicon is None or (
+            scorer.program.c.n_columns > self.lexicon.n_columns
+        ):
+            raise ValueError(Errors.DS216.format(what="a scorer and a lexicon"))
+        check_program(&scorer.program.c)
+        if <size_t>labels.shape[0] != self.records.size():
+            raise ValueError(Errors.DS216.format(what="words and their labels"))
         if is_first_stage_free(&scorer.program.c):
             n_early = scorer.program.c.stage_ends[0]
         scores = np.zeros(
@@ -694,4 +787,4 @@ cdef void add_template(
 
 
 MISSING = -1
-NOT = -2
+NOT = NOT_C

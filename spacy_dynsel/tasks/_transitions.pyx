@@ -4,6 +4,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from ..errors import Errors
+
 from ..bridge cimport (
     LexemeReader,
     ParseTokenC,
@@ -43,6 +45,9 @@ from .arc_eager cimport (
 from .parse_features cimport (
     MAX_PLACES,
     MAX_SLOTS,
+    N_ACTION_PLACES,
+    N_BOUNDARY_PLACES,
+    N_LABEL_PLACES,
     Features,
     TagMap,
     fill_token,
@@ -51,7 +56,13 @@ from .parse_features cimport (
     find_label_places,
     read_slots,
 )
-from .ranking cimport RankFeatures, add_branch_keys, add_tree_keys, find_changes
+from .ranking cimport (
+    RankFeatures,
+    add_branch_keys,
+    add_tree_keys,
+    count_tree_keys,
+    find_changes,
+)
 
 
 cdef struct LoggedC:
@@ -80,6 +91,8 @@ cdef class TrainingBatch:
     cdef vector[int] class_columns
     cdef const int32_t[::1] heads
     cdef const int32_t[::1] labels
+    cdef int highest                  # of the labels
+    cdef list docs
     cdef Arena scratch
     cdef Lexicon lexicon
     cdef TagMap tags
@@ -93,17 +106,20 @@ cdef class TrainingBatch:
 
     def __init__(
         self,
-        list docs,
+        list docs not None,
         const int32_t[::1] heads not None,
         const int32_t[::1] labels not None,
         const uint8_t[::1] starts not None,
-        Lexicon lexicon,
-        LexemeReader reader,
-        TagMap tags,
+        Lexicon lexicon not None,
+        LexemeReader reader not None,
+        TagMap tags not None,
     ):
         cdef vector[SequenceC] whole
         cdef size_t i
         cdef int j, offset
+        if self.lexicon is not None or tags.places.size() == 0:
+            raise ValueError(Errors.DS216.format(what="a batch has its docs already"))
+        reader.check(lexicon)
         self.heads = heads
         self.labels = labels
         self.lexicon = lexicon
@@ -114,7 +130,10 @@ cdef class TrainingBatch:
                 self.word_columns.push_back(j)
             elif column == "class":
                 self.class_columns.push_back(j)
+        docs = docs[:]
+        self.docs = docs
         n_tokens = read_docs(docs, whole)
+        self._check_sizes(n_tokens, starts)
         self.records.resize(n_tokens)
         self.tokens.resize(n_tokens)
         for i in range(whole.size()):
@@ -137,6 +156,49 @@ cdef class TrainingBatch:
     def __dealloc__(self):
         free_sentence(&self.sentence)
         free_sentence(&self.branch)
+
+    cdef int _check_sizes(self, Py_ssize_t n, const uint8_t[::1] starts) except -1:
+        """Raise an error unless there are a head, a label and a start for each token."""
+        cdef bint fits
+        cdef Py_ssize_t i
+        fits = self.heads.shape[0] == n and self.labels.shape[0] == n and (
+            starts.shape[0] == n and n < 1 << 30
+        )
+        self.highest = -1
+        if fits:
+            for i in range(n):
+                fits &= -1 <= self.labels[i] and self.heads[i] < n
+                self.highest = max(self.highest, self.labels[i])
+        if not fits:
+            raise ValueError(Errors.DS216.format(what="docs and their trees"))
+        return 0
+
+    cdef int _check_learners(
+        self, Features actions, Features labels, Learner action_learner, Learner label_learner
+    ) except -1:
+        """Raise an error unless learners see these features, and know the labels."""
+        if self.lexicon is None:
+            raise ValueError(Errors.DS216.format(what="a batch without docs"))
+        actions.check(N_ACTION_PLACES, self.lexicon.n_columns)
+        labels.check(N_LABEL_PLACES, self.lexicon.n_columns)
+        actions.check_learner(action_learner, N_ACTIONS)
+        labels.check_learner(label_learner, label_learner.n_labels)
+        if self.highest >= label_learner.n_labels:
+            raise ValueError(Errors.DS216.format(what="a learner and its labels"))
+        return 0
+
+    cdef int _check_boundaries(
+        self, Features features, Learner learner, Py_ssize_t n_starts
+    ) except -1:
+        """Raise an error unless a learner sees these features, and there is a start for
+        each token."""
+        if self.lexicon is None:
+            raise ValueError(Errors.DS216.format(what="a batch without docs"))
+        features.check(N_BOUNDARY_PLACES, self.lexicon.n_columns)
+        features.check_learner(learner, 2)
+        if <size_t>n_starts != self.tokens.size():
+            raise ValueError(Errors.DS216.format(what="docs and starts of sentences"))
+        return 0
 
     cdef int _load_all(self) except -1 nogil:
         """Lay all docs end to end, as one sequence of tokens that are not white space."""
@@ -181,6 +243,10 @@ cdef class TrainingBatch:
         cdef int number = 0          # of a sentence, for the start of its doc
         cdef int doc = -1            # the first token of the doc
         cdef int first = 0           # the first token that can be seen
+        self._check_boundaries(features, learner, starts.shape[0])
+        for i in range(<int>starts.shape[0]):
+            if not -1 <= starts[i] <= 1:
+                raise ValueError(Errors.DS216.format(what="docs and starts of sentences"))
         context.lexemes = NULL
         context.dynamic = values
         with nogil:
@@ -199,7 +265,7 @@ cdef class TrainingBatch:
                     read_slots(s, &features.c, 0, features.c.n_slots, places, values)
                     costs[gold] = CORRECT
                     costs[1 - gold] = WRONG
-                    step = learner.step(&context, costs, drop)
+                    learner.step(&context, costs, drop, &step)
                     loss += step.loss
                 if gold == 1:
                     last = i
@@ -226,6 +292,7 @@ cdef class TrainingBatch:
         cdef ContextC context
         cdef const int32_t[::1] known_view = known
         cdef int i, last = 0
+        self._check_boundaries(features, learner, known_view.shape[0])
         context.lexemes = NULL
         context.dynamic = values
         costs[0] = costs[1] = CORRECT
@@ -318,6 +385,7 @@ cdef class TrainingBatch:
         cdef StepC step
         cdef double loss = 0
         cdef int number, action, label, valid, least, head, dependent, i
+        self._check_learners(actions, labels, action_learner, label_learner)
         label_costs.assign(label_learner.n_labels, <uint8_t>WRONG)
         context.lexemes = NULL
         context.dynamic = values
@@ -342,7 +410,7 @@ cdef class TrainingBatch:
                     read_slots(
                         s, &actions.c, 0, actions.c.n_slots, places, values
                     )
-                    step = action_learner.step(&context, costs, drop)
+                    action_learner.step(&context, costs, drop, &step)
                     loss += step.loss
                     action = step.guess
                     if costs[action] != CORRECT and action_learner.random() >= exploration:
@@ -358,7 +426,7 @@ cdef class TrainingBatch:
                         label = self.local_labels[dependent]
                         if self.gold.heads[dependent] == head and label != NONE:
                             label_costs[label] = CORRECT
-                            step = label_learner.step(&context, label_costs.data(), drop)
+                            label_learner.step(&context, label_costs.data(), drop, &step)
                             label_costs[label] = WRONG
                             loss += step.loss
                             if label_learner.random() < exploration:
@@ -383,6 +451,7 @@ cdef class TrainingBatch:
         cdef SentenceC* s = &self.sentence
         cdef LoggedC logged
         cdef int number, i
+        self._check_learners(actions, labels, action_learner, label_learner)
         all_heads = np.full(self.tokens.size(), -1, dtype="int32")
         all_labels = np.full(self.tokens.size(), -1, dtype="int32")
         cdef int32_t[::1] head_view = all_heads
@@ -430,6 +499,12 @@ cdef class TrainingBatch:
         cdef LoggedC logged
         cdef double loss = 0
         cdef int number, i, j, k, gain
+        cdef size_t n_keys, n_branch_keys
+        self._check_learners(actions, labels, action_learner, label_learner)
+        features.check(self.lexicon.n_columns)
+        if ranker.places.size() == 0:
+            raise ValueError(Errors.DS216.format(what="a reranker that was never made"))
+        n_branch_keys = features.n_branch_keys()
         self.all_labels.assign(label_learner.n_labels, <uint8_t>CORRECT)
         with nogil:
             for number in range(<int>self.ends.size()):
@@ -453,11 +528,11 @@ cdef class TrainingBatch:
                         settle(branch)
                         apply(branch, log[j].action, log[j].label)
                     settle(branch)
-                    ranker.keys.clear()
-                    ranker.signs.clear()
+                    ranker.keys.resize(n_branch_keys)
+                    ranker.signs.resize(n_branch_keys)
                     add_branch_keys(
                         features, branch, log[i].action, log[i].second,
-                        <int>(8 * log[i].lead), ranker.keys, ranker.signs,
+                        <int>(8 * log[i].lead), ranker.keys.data(), ranker.signs.data(),
                     )
                     logged = self._decide(
                         branch, actions, labels, action_learner, label_learner, log[i].second
@@ -478,14 +553,24 @@ cdef class TrainingBatch:
                             branch, actions, labels, action_learner, label_learner, NONE
                         )
                         apply(branch, logged.action, logged.label)
-                    if not find_changes(s, branch, changes):
+                    changes.resize(s.n)
+                    if not find_changes(s, branch, changes.data()):
                         continue
                     gain = 0
                     for j in range(s.n):
                         gain += self._is_right(branch, j) - self._is_right(s, j)
                     if gain == 0:
                         continue
-                    add_tree_keys(features, s, branch, changes.data(), ranker.keys, ranker.signs)
+                    n_keys = n_branch_keys + count_tree_keys(features, changes.data(), s.n)
+                    ranker.keys.resize(n_keys)
+                    ranker.signs.resize(n_keys)
+                    n_keys = n_branch_keys + add_tree_keys(
+                        features, s, branch, changes.data(),
+                        ranker.keys.data() + n_branch_keys,
+                        ranker.signs.data() + n_branch_keys,
+                    )
+                    ranker.keys.resize(n_keys)
+                    ranker.signs.resize(n_keys)
                     loss += ranker.learn(gain)
         return loss
 
@@ -498,12 +583,14 @@ cdef class TrainingBatch:
             s.labels[token] == self.local_labels[token]
         )
 
-    cdef void _choose_branches(
+    cdef int _choose_branches(
         self, const vector[LoggedC]& log, int n_branches, float max_lead, vector[int]& chosen
-    ) noexcept nogil:
+    ) except -1 nogil:
         """The decisions of least lead."""
         cdef int i, j
         chosen.clear()
+        if n_branches <= 0:
+            return 0
         for i in range(<int>log.size()):
             if log[i].second == NONE or log[i].lead >= max_lead:
                 continue
@@ -517,6 +604,7 @@ cdef class TrainingBatch:
             while j > 0 and log[chosen[j - 1]].lead > log[chosen[j]].lead:
                 chosen[j - 1], chosen[j] = chosen[j], chosen[j - 1]
                 j -= 1
+        return 0
 
     cdef LoggedC _decide(
         self,

@@ -136,5 +136,5 @@ cdef cppclass GoldTree:
     vector[int] n_right
 
 
-cdef void link_dependents(GoldTree* gold) noexcept nogil
+cdef int link_dependents(GoldTree* gold) except -1 nogil
 cdef void get_costs(const SentenceC* s, GoldTree* gold, int* costs) noexcept nogil

@@ -180,7 +180,7 @@ cdef void apply(SentenceC* s, int action, int label) noexcept nogil:
     s.previous = action
 
 
-cdef void link_dependents(GoldTree* gold) noexcept nogil:
+cdef int link_dependents(GoldTree* gold) except -1 nogil:
     """Make the lists of dependents from the heads, for the first state."""
     cdef int n = <int>gold.heads.size()
     cdef int token, head
@@ -200,6 +200,7 @@ cdef void link_dependents(GoldTree* gold) noexcept nogil:
             gold.next[token] = gold.right[head]
             gold.right[head] = token
             gold.n_right[head] += 1
+    return 0
 
 
 cdef inline bint is_headless(const SentenceC* s, int token) noexcept nogil:

@@ -1,12 +1,18 @@
 from libcpp.vector cimport vector
 
 from ..bridge cimport ParseTokenC
+from ..core.learner cimport Learner
 from ..core.lines cimport SlotStageC, SlotTemplateC
 from ..core.program cimport LexemeRecC, Program
 from ..core.typedefs cimport atom_t, uint8_t, uint64_t
 from .arc_eager cimport NONE, SentenceC
 
 cdef enum:
+    # How many places each kind of features has, see parse_features.pyx and ranking.pyx.
+    N_ACTION_PLACES = 24
+    N_LABEL_PLACES = 18
+    N_BOUNDARY_PLACES = 8
+    N_TREE_PLACES = 14
     MAX_PLACES = 32
     MAX_SLOTS = 256
     MAX_BETWEEN = 12
@@ -21,6 +27,8 @@ cdef struct FeaturesC:
     const SlotC* slots
     const int* stage_ends    # the number of slots up to the end of each stage
     int n_slots
+    int n_places             # from how many places, and with how many columns of
+    int n_lexical            # lexemes
     const SlotStageC* stages     # the templates of each stage
 
 
@@ -32,7 +40,9 @@ cdef class Features:
     cdef vector[SlotStageC] _stages
     cdef FeaturesC c
 
-    cdef void _plan_stages(self) noexcept
+    cdef int _plan_stages(self) except -1
+    cdef int check(self, int n_places, int n_lexical) except -1
+    cdef int check_learner(self, Learner learner, int n_labels) except -1
 
 
 cdef class TagMap:

@@ -29,6 +29,8 @@ from .arc_eager cimport (
 
 import numpy as np
 
+from ..errors import Errors
+
 TOKEN_COLUMNS = [
     "tag", "pos", "label", "left_count", "right_count", "left_labels", "right_labels",
 ]
@@ -56,11 +58,17 @@ cdef class Features:
     places (list[str]): The places, by their index.
     lexical (list[str]): The columns of a lexeme's record.
     """
-    def __init__(self, Program program not None, list places, list lexical):
+    def __init__(
+        self, Program program not None, list places not None, list lexical not None
+    ):
         cdef SlotC slot
-        self.program = program
+        if self.program is not None or program.slots is None or len(places) > MAX_PLACES:
+            raise ValueError(Errors.DS216.format(what="features that are bound to slots"))
         if len(program.slots) > MAX_SLOTS:
-            raise ValueError(len(program.slots))
+            raise ValueError(
+                Errors.DS217.format(n=len(program.slots), most=<int>MAX_SLOTS)
+            )
+        self.program = program
         columns = [*lexical, *TOKEN_COLUMNS]
         for atom in program.slots:
             slot.place = places.index(atom.place)
@@ -79,10 +87,34 @@ cdef class Features:
         self.c.slots = self._slots.data()
         self.c.stage_ends = self._stage_ends.data()
         self.c.n_slots = <int>self._slots.size()
+        self.c.n_places = len(places)
+        self.c.n_lexical = len(lexical)
         self._plan_stages()
         self.c.stages = self._stages.data()
 
-    cdef void _plan_stages(self) noexcept:
+    cdef int check(self, int n_places, int n_lexical) except -1:
+        """Raise an error unless there are such places and columns."""
+        if (
+            self.c.stages == NULL
+            or self.c.n_places > n_places
+            or self.c.n_lexical != n_lexical
+            or self.program.c.n_values > self.c.n_slots
+        ):
+            raise ValueError(Errors.DS216.format(what="features and a lexicon"))
+        return 0
+
+    cdef int check_learner(self, Learner learner, int n_labels) except -1:
+        """Raise an error unless a learner sees these features and has such labels."""
+        if (
+            learner.program is None
+            or learner.program.c.n_values > self.c.n_slots
+            or learner.program.c.n_columns
+            or learner.n_labels != n_labels
+        ):
+            raise ValueError(Errors.DS216.format(what="features and a learner"))
+        return 0
+
+    cdef int _plan_stages(self) except -1:
         """Bring the templates of each stage into the order of their number of atoms,
         which sums do not depend on."""
         cdef const ProgramC* program = &self.program.c
@@ -105,6 +137,7 @@ cdef class Features:
                 stage.ends[n - 1] = <int>self._templates.size() - first
             self._stages.push_back(stage)
             first = program.stage_ends[s]
+        return 0
 
 
 cdef inline atom_t get_length(int length) noexcept nogil:
@@ -207,6 +240,8 @@ cdef class TagMap:
     def __init__(self, const uint64_t[::1] keys not None, const uint8_t[::1] values not None):
         cdef Py_ssize_t i
         cdef size_t place
+        if keys.shape[0] != values.shape[0] or self.places.size():
+            raise ValueError(Errors.DS216.format(what="the keys and values of tags"))
         self.keys = np.asarray(keys)
         self.values = np.asarray(values)
         self.mask = 15
@@ -236,6 +271,8 @@ cdef class TagMap:
 
 def tag_keys(const uint64_t[::1] tags not None, const uint64_t[::1] lowers not None):
     """The keys of pairs of tag and word, see TagMap."""
+    if tags.shape[0] != lowers.shape[0]:
+        raise ValueError(Errors.DS216.format(what="tags and words"))
     keys = np.empty(tags.shape[0], dtype="uint64")
     cdef uint64_t[::1] view = keys
     for i in range(tags.shape[0]):

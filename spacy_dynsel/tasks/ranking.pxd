@@ -29,15 +29,21 @@ cdef class RankFeatures:
     cdef readonly Features trees
     cdef vector[TreeTemplateC] templates     # of trees
 
+    cdef int check(self, int n_lexical) except -1
+    cdef int n_branch_keys(self) noexcept nogil
+
 
 cdef int find_changes(
-    const SentenceC* old, const SentenceC* new, vector[uint8_t]& changes
+    const SentenceC* old, const SentenceC* new, uint8_t* changes
 ) noexcept nogil
 cdef void add_branch_keys(
     RankFeatures features, SentenceC* s, int action, int second, int lead,
-    vector[feat_t]& keys, vector[int16_t]& signs,
+    feat_t* keys, int16_t* signs,
 ) noexcept nogil
-cdef void add_tree_keys(
+cdef size_t count_tree_keys(
+    RankFeatures features, const uint8_t* changes, int n
+) noexcept nogil
+cdef size_t add_tree_keys(
     RankFeatures features, SentenceC* old, SentenceC* new, const uint8_t* changes,
-    vector[feat_t]& keys, vector[int16_t]& signs,
+    feat_t* keys, int16_t* signs,
 ) noexcept nogil

@@ -1,5 +1,7 @@
 from libc.string cimport memset
 
+from ..errors import Errors
+
 from .arc_eager cimport (
     BETWEEN,
     DISTANCE,
@@ -14,6 +16,8 @@ from .arc_eager cimport (
 from ..core.hashing cimport finish, fold, mix
 from ..core.program cimport TemplateC
 from .parse_features cimport (
+    N_ACTION_PLACES,
+    N_TREE_PLACES,
     MAX_PLACES,
     MAX_SLOTS,
     find_action_places,
@@ -44,6 +48,8 @@ cdef class RankFeatures:
         cdef TreeTemplateC planned
         cdef const TemplateC* template
         cdef int t, i
+        if self.trees is not None:
+            raise ValueError(Errors.DS216.format(what="templates are bound once"))
         self.branches = branches
         self.trees = trees
         for t, spec in enumerate(trees.program.templates.templates):
@@ -68,14 +74,28 @@ cdef class RankFeatures:
                 )
             self.templates.push_back(planned)
 
+    cdef int check(self, int n_lexical) except -1:
+        """Raise an error unless lexemes have so many columns."""
+        if self.trees is None or self.branches is None:
+            raise ValueError(Errors.DS216.format(what="the templates of a reranker"))
+        self.branches.check(N_ACTION_PLACES, n_lexical)
+        self.trees.check(N_TREE_PLACES, n_lexical)
+        return 0
+
+    cdef int n_branch_keys(self) noexcept nogil:
+        return self.branches.program.c.n_templates
+
 
 cdef int find_changes(
-    const SentenceC* old, const SentenceC* new, vector[uint8_t]& changes
+    const SentenceC* old, const SentenceC* new, uint8_t* changes
 ) noexcept nogil:
     """Find the tokens for which two complete trees differ. RETURNS: The number of arcs
-    that are not the same."""
+    that are not the same.
+
+    changes: [old.n] Filled in.
+    """
     cdef int i, n = 0
-    changes.assign(old.n, <uint8_t>0)
+    memset(changes, 0, old.n)
     for i in range(old.n):
         if old.heads[i] != new.heads[i] or old.labels[i] != new.labels[i]:
             n += 1
@@ -95,9 +115,12 @@ cdef int find_changes(
 
 cdef void add_branch_keys(
     RankFeatures features, SentenceC* s, int action, int second, int lead,
-    vector[feat_t]& keys, vector[int16_t]& signs,
+    feat_t* keys, int16_t* signs,
 ) noexcept nogil:
-    """Features of the decision where the trees part, in its state."""
+    """Features of the decision where the trees part, in its state.
+
+    keys, signs: [n_branch_keys] Filled in.
+    """
     cdef int[MAX_PLACES] places
     cdef atom_t[MAX_SLOTS] values
     cdef ContextC context
@@ -109,8 +132,8 @@ cdef void add_branch_keys(
     s.rows[STATE_ROW * s.stride + PAIR] = action * N_ACTIONS + second
     read_slots(s, &features.branches.c, 0, features.branches.c.n_slots, places, values)
     for t in range(features.branches.program.c.n_templates):
-        keys.push_back(get_key(&features.branches.program.c.templates[t], &context))
-        signs.push_back(1)
+        keys[t] = get_key(&features.branches.program.c.templates[t], &context)
+        signs[t] = 1
 
 
 cdef inline int find_sibling(const SentenceC* s, int token, int head) noexcept nogil:
@@ -181,12 +204,27 @@ cdef inline feat_t get_tree_key(
     return finish(state)
 
 
-cdef void add_tree_keys(
+cdef size_t count_tree_keys(
+    RankFeatures features, const uint8_t* changes, int n
+) noexcept nogil:
+    """The most features that add_tree_keys can find."""
+    cdef size_t n_changed = 0
+    cdef int token
+    for token in range(n):
+        n_changed += changes[token] != 0
+    return 2 * n_changed * features.templates.size()
+
+
+cdef size_t add_tree_keys(
     RankFeatures features, SentenceC* old, SentenceC* new, const uint8_t* changes,
-    vector[feat_t]& keys, vector[int16_t]& signs,
+    feat_t* keys, int16_t* signs,
 ) noexcept nogil:
     """Features of the tokens for which something has changed between two complete
-    trees, as far as they differ: for the new tree, and against the old one."""
+    trees, as far as they differ: for the new tree, and against the old one.
+
+    keys, signs: [count_tree_keys] Filled in.
+    RETURNS: How many there are.
+    """
     cdef int[MAX_PLACES] places
     cdef atom_t[MAX_SLOTS] old_values
     cdef atom_t[MAX_SLOTS] new_values
@@ -195,7 +233,7 @@ cdef void add_tree_keys(
     cdef int n_slots = features.trees.c.n_slots
     cdef int n_words = (n_slots + 63) // 64
     cdef int n_templates = <int>features.templates.size()
-    cdef size_t n = keys.size()
+    cdef size_t n = 0
     cdef int token, t, i
     for token in range(old.n):
         if not changes[token]:
@@ -207,8 +245,6 @@ cdef void add_tree_keys(
         memset(differing, 0, sizeof(differing))
         for i in range(n_slots):
             differing[i // 64] |= <uint64_t>(old_values[i] != new_values[i]) << (i % 64)
-        keys.resize(n + 2 * n_templates)
-        signs.resize(n + 2 * n_templates)
         for t in range(n_templates):
             template = &features.templates[t]
             if template.mask & changes[token] and sees(template, differing, n_words):
@@ -217,5 +253,4 @@ cdef void add_tree_keys(
                 keys[n + 1] = get_tree_key(template, old_values)
                 signs[n + 1] = -1
                 n += 2 if keys[n] != keys[n + 1] else 0
-    keys.resize(n)
-    signs.resize(n)
+    return n

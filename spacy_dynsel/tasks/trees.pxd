@@ -4,4 +4,8 @@ cdef enum:
     CROSSING
     CYCLIC
 
-cdef int classify(const int* heads, int n) noexcept nogil
+cdef enum:
+    # The numbers for each token that classify needs room for.
+    CLASSIFY_ROOM = 5
+
+cdef int classify(const int* heads, int n, int* room) noexcept nogil

@@ -29,30 +29,35 @@ def classify_tree(const int32_t[::1] heads not None) -> str:
     RETURNS (str): "projective", "crossing" or "cyclic".
     """
     cdef int n = <int>heads.shape[0]
+    cdef vector[int] room
     cdef int token
     cdef int kind = PROJECTIVE
     for token in range(n):
         if heads[token] >= n:
             raise IndexError(heads[token])
     if n:
-        kind = classify(<const int*>&heads[0], n)
+        room.resize(<size_t>CLASSIFY_ROOM * n)
+        kind = classify(<const int*>&heads[0], n, room.data())
     return ("projective", "crossing", "cyclic")[kind]
 
 
-cdef int classify(const int* heads, int n) noexcept nogil:
-    """See classify_tree."""
-    cdef vector[int] n_open      # dependents that have not been seen
-    cdef vector[int] sizes       # of the tree below a token, and its ends
-    cdef vector[int] left
-    cdef vector[int] right
-    cdef vector[int] ready
+cdef int classify(const int* heads, int n, int* room) noexcept nogil:
+    """See classify_tree.
+
+    room: [CLASSIFY_ROOM * n] Memory to work with.
+    """
+    cdef int* n_open = room      # dependents that have not been seen
+    cdef int* sizes = n_open + n     # of the tree below a token, and its ends
+    cdef int* left = sizes + n
+    cdef int* right = left + n
+    cdef int* ready = right + n
     cdef int token, head
+    cdef int n_ready = 0
     cdef int n_done = 0
     cdef bint is_projective = True
-    n_open.resize(n)
-    sizes.assign(n, 1)
-    left.resize(n)
-    right.resize(n)
+    for token in range(n):
+        n_open[token] = 0
+        sizes[token] = 1
     for token in range(n):
         left[token] = token
         right[token] = token
@@ -60,10 +65,11 @@ cdef int classify(const int* heads, int n) noexcept nogil:
             n_open[heads[token]] += 1
     for token in range(n):
         if n_open[token] == 0:
-            ready.push_back(token)
-    while not ready.empty():
-        token = ready.back()
-        ready.pop_back()
+            ready[n_ready] = token
+            n_ready += 1
+    while n_ready:
+        n_ready -= 1
+        token = ready[n_ready]
         n_done += 1
         is_projective &= sizes[token] == right[token] - left[token] + 1
         head = heads[token]
@@ -73,7 +79,8 @@ cdef int classify(const int* heads, int n) noexcept nogil:
             right[head] = max(right[head], right[token])
             n_open[head] -= 1
             if n_open[head] == 0:
-                ready.push_back(head)
+                ready[n_ready] = head
+                n_ready += 1
     if n_done < n:
         return CYCLIC
     return PROJECTIVE if is_projective else CROSSING
@@ -92,8 +99,10 @@ def follow(const int32_t[::1] heads not None, choose) -> list:
     cdef SentenceC s
     cdef GoldTree gold
     cdef int[N_ACTIONS] costs
-    cdef int i, valid
+    cdef int i, valid, action
     for i in range(n):
+        if heads[i] >= n:
+            raise IndexError(heads[i])
         gold.heads.push_back(
             n if heads[i] == i else heads[i] if heads[i] >= 0 else UNKNOWN_HEAD
         )
@@ -107,7 +116,7 @@ def follow(const int32_t[::1] heads not None, choose) -> list:
             valid = get_valid(&s)
             get_costs(&s, &gold, costs)
             action = choose({i: costs[i] for i in range(N_ACTIONS) if valid >> i & 1})
-            if not valid >> <int>action & 1:
+            if not 0 <= action < N_ACTIONS or not valid >> action & 1:
                 raise ValueError(action)
             apply(&s, action, 0)
         return [s.heads[i] if s.heads[i] != NONE else i for i in range(n)]
