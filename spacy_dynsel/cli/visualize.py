@@ -125,9 +125,12 @@ def _label_card(explanation: Explanation) -> Card:
         f"{explanation.label} leads {second} by {explanation.lead:.2f} after "
         f"{explanation.n_templates} templates, stage {explanation.stage}"
     )
+    if not explanation.stage:
+        # White space, or an entity that was set before.
+        summary = f"{explanation.label}: nothing had to be decided"
     return Card(
         explanation.label,
-        [explanation.n_templates],
+        [explanation.n_templates] if explanation.stage else [],
         summary,
         ("template", explanation.label, second),
         [
