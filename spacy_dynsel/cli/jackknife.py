@@ -15,7 +15,7 @@ from spacy.util import minibatch
 from wasabi import msg
 
 from ..atomic import write_file
-from ..bridge import read_tags
+from ..bridge import find_words, read_tags
 from ..errors import Errors
 from ..tasks.model import get_fold
 from ._data import find_names, make_language, read_docs
@@ -107,9 +107,10 @@ def jackknife(
             stripped = [_strip(golds[i]) for i in batch]
             tagger.set_annotations(stripped, tagger.predict(stripped))
             for i, tagged in zip(batch, stripped, strict=True):
-                gold_tags, tags = read_tags(golds[i]), read_tags(tagged)
-                n_right += int((gold_tags == tags).sum())
-                n_tokens += len(tags)
+                words = find_words(tagged)
+                is_right = read_tags(golds[i]) == read_tags(tagged)
+                n_right += int(is_right[words].sum())
+                n_tokens += len(words)
                 for token, other in zip(docs[i], tagged, strict=True):
                     token.tag_ = other.tag_
     share = n_right / max(1, n_tokens)

@@ -123,10 +123,17 @@ def _show_label(i: int, explanation: Explanation, doc: Doc) -> Shown:
     )
     second = explanation.runner_up or "-"
     lead = _number(explanation.lead)
+    summary = (
+        f"{explanation.label} leads {second} by {lead} after "
+        f"{explanation.n_templates} templates, stage {explanation.stage}"
+    )
+    if not explanation.stage:
+        # White space, or an entity that was set before.
+        summary = f"{explanation.label}: nothing had to be decided"
     return Shown(
         word=_word(doc, i),
         label=explanation.label,
-        counts=[explanation.n_templates],
+        counts=[explanation.n_templates] if explanation.stage else [],
         cells=(
             *(_word(doc, i), explanation.label, lead, second),
             *(str(explanation.stage), str(explanation.n_templates)),
@@ -135,8 +142,7 @@ def _show_label(i: int, explanation: Explanation, doc: Doc) -> Shown:
                 for template, (own, other) in strongest[:N_NAMED]
             ),
         ),
-        summary=f"{explanation.label} leads {second} by {lead} after "
-        f"{explanation.n_templates} templates, stage {explanation.stage}",
+        summary=summary,
         header=("template", explanation.label, second),
         reasons=[
             (template, f"{own:+.2f}", f"{other:+.2f}")
