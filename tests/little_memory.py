@@ -74,9 +74,7 @@ def get_component(nlp: Language) -> Any:
 def make_words(prefix: str) -> list[str]:
     """Words of which most are new, but not in all docs."""
     known = ["She", "saw", "London", "Shaka", "Khan", "hits", "hard"]
-    return [
-        known[i % 7] if i % 3 else f"{prefix}{i % 1500}" for i in range(N_WORDS)
-    ]
+    return [known[i % 7] if i % 3 else f"{prefix}{i % 1500}" for i in range(N_WORDS)]
 
 
 def get_arrays(batch: Any) -> dict[str, np.ndarray]:
