@@ -331,12 +331,15 @@ static inline bool call_guarded(Function* function, Arguments... arguments) {
 
 [[noreturn]] static inline void throw_no_memory() { throw std::bad_alloc(); }
 
+// More than exceptions need of a thread's own memory, and more than Python needs.
+constexpr size_t FOR_EXCEPTIONS = size_t{1} << 9;
+constexpr size_t FOR_PYTHON = size_t{1} << 15;
+
 // What a thread has of its own is made when it is first used, and the process ends if
 // there is no memory for it. Looks first whether there is some, and leaves it where the
 // next request will find it.
-static inline bool has_memory_for_thread() {
-    constexpr size_t ENOUGH = size_t{1} << 15;
-    void* volatile room = std::malloc(ENOUGH);
+static inline bool has_memory_for_thread(size_t n_bytes) {
+    void* volatile room = std::malloc(n_bytes);
     const bool is_there = room != nullptr;
     std::free(room);
     return is_there;
@@ -344,7 +347,7 @@ static inline bool has_memory_for_thread() {
 
 // To be called before a thread takes the GIL that Python may not know yet.
 static inline void require_memory_for_gil() {
-    if (!has_memory_for_thread()) throw_no_memory();
+    if (!has_memory_for_thread(FOR_PYTHON)) throw_no_memory();
 }
 
 // Runs work(job, i) for i = 0 .. n_threads - 1, number 0 in the calling thread. Where
@@ -354,7 +357,7 @@ static inline void require_memory_for_gil() {
 static inline bool run_workers(int n_threads, void (*work)(void*, int), void* job) {
     std::atomic<bool> has_memory{true};
     const auto run = [&has_memory, work, job](int i) {
-        if (!has_memory_for_thread()) {
+        if (!has_memory_for_thread(i == 0 ? FOR_EXCEPTIONS : FOR_PYTHON)) {
             // The others do its work, if it is not the last one.
             if (i == 0) has_memory = false;
             return;

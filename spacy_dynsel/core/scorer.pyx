@@ -358,6 +358,8 @@ cdef class Scorer:
     def _plan_tables(self, candidates, dense):
         """Templates over small columns, gathered so that one table serves a template
         and all those that look at a part of its atoms."""
+        if self.program is None or self.c.width == 0:
+            raise ValueError(Errors.DS216.format(what="a scorer that was never made"))
         specs = self.program.templates.templates
         most_rows = MAX_TABLE_BYTES // (self.c.width * sizeof(score_t))
         small = [
@@ -376,6 +378,8 @@ cdef class Scorer:
     def _count_rows(self, atoms) -> int:
         """How many values some atoms have together, or too many."""
         size = 1
+        if self.cardinalities is None:
+            raise ValueError(Errors.DS216.format(what="a scorer that was never made"))
         for atom in atoms:
             size *= self.cardinalities.get(atom.column, MAX_TABLE_BYTES)
         return size

@@ -14,6 +14,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from ..errors import Errors
+
 from ..core.learner cimport CORRECT, INVALID, WRONG
 from ..core.typedefs cimport uint8_t
 
@@ -32,6 +34,7 @@ cdef float SURE = 0.999
 cdef struct BlockC:
     # The weights of one template, and its place among the columns of `ids`.
     int column
+    int n_features
     float* values            # [n_features][width]
     float* squares           # [n_features][width], the sums of squared gradients
 
@@ -52,6 +55,12 @@ cdef inline void add_row(float* scores, const float* row, int width) noexcept no
         scores[i] += row[i]
 
 
+cdef inline int get_feature(const BlockC* block, const int32_t* ids) noexcept nogil:
+    """The feature of a decision that a block has weights for, or -1."""
+    cdef int feature = ids[block.column]
+    return feature if feature < block.n_features else -1
+
+
 cdef inline void sum_rows(
     const BlockC* blocks, int n_blocks, const int32_t* ids, int width, float* scores
 ) noexcept nogil:
@@ -59,7 +68,7 @@ cdef inline void sum_rows(
     for i in range(width):
         scores[i] = 0
     for i in range(n_blocks):
-        feature = ids[blocks[i].column]
+        feature = get_feature(&blocks[i], ids)
         if feature >= 0:
             add_row(scores, blocks[i].values + <size_t>feature * width, width)
 
@@ -70,7 +79,7 @@ cdef inline void prefetch(
     cdef int i, byte
     cdef int n_bytes = min(<int>(width * sizeof(float)), <int>AHEAD_BYTES)
     for i in range(n_blocks):
-        feature = ids[blocks[i].column]
+        feature = get_feature(&blocks[i], ids)
         if feature >= 0:
             for byte in range(0, n_bytes, 64):
                 DYNSEL_PREFETCH(
@@ -99,6 +108,8 @@ cdef inline void find_best(
 
 
 cdef inline bint is_right(const float* scores, int good, int bad) noexcept nogil:
+    if good < 0 or bad < 0:
+        return good >= 0
     return scores[good] > scores[bad] or (scores[good] == scores[bad] and good < bad)
 
 
@@ -153,18 +164,48 @@ cdef class _Blocks:
     def __init__(self, list columns, list values, list squares=None):
         cdef BlockC block
         cdef float[:, ::1] view
-        self.arrays = [values, squares]
+        self.arrays = [list(values), squares]
         self.width = 0
+        if len(values) != len(columns) or self.c.size():
+            raise ValueError(Errors.DS216.format(what="templates and their weights"))
         for i in range(len(columns)):
             block.column = columns[i]
             view = values[i]
+            if block.column < 0 or view.shape[0] == 0 or view.shape[1] == 0 or (
+                i and view.shape[1] != self.width
+            ):
+                raise ValueError(Errors.DS216.format(what="templates and their weights"))
             block.values = &view[0, 0]
+            block.n_features = view.shape[0]
             self.width = view.shape[1]
             block.squares = NULL
             if squares is not None:
                 view = squares[i]
+                if view.shape[0] != block.n_features or view.shape[1] != self.width:
+                    raise ValueError(Errors.DS216.format(what="weights and squares"))
                 block.squares = &view[0, 0]
             self.c.push_back(block)
+
+    cdef int check(
+        self, const int32_t[:, ::1] ids, const uint8_t[:, ::1] costs
+    ) except -1:
+        """Raise an error unless decisions have features and costs for all of them."""
+        cdef size_t i
+        check_decisions(ids.shape[0], costs, self.width if self.c.size() else 1 << 30)
+        for i in range(self.c.size()):
+            if self.c[i].column >= ids.shape[1]:
+                raise ValueError(Errors.DS216.format(what="decisions and templates"))
+        return 0
+
+
+cdef int check_decisions(
+    Py_ssize_t n, const uint8_t[:, ::1] costs, Py_ssize_t width
+) except -1:
+    """Raise an error unless there are costs for each decision, and room for a score of
+    each label."""
+    if costs.shape[0] != n or costs.shape[1] == 0 or costs.shape[1] > width:
+        raise ValueError(Errors.DS216.format(what="decisions and their costs"))
+    return 0
 
 
 def fit(
@@ -203,6 +244,7 @@ def fit(
     ]
     squares = [np.zeros_like(array) for array in values]
     cdef _Blocks blocks = _Blocks(columns, values, squares)
+    blocks.check(ids, costs)
     cdef int width = blocks.width
     cdef int n_blocks = <int>blocks.c.size()
     cdef vector[BlockC] active
@@ -252,7 +294,7 @@ def fit(
                     ) > SURE:
                         continue
                     for i in range(first, n_active):
-                        feature = ids[d, used[i].column]
+                        feature = get_feature(&used[i], &ids[d, 0])
                         if feature >= 0:
                             row = used[i].values + <size_t>feature * width
                             row_squares = used[i].squares + <size_t>feature * width
@@ -260,10 +302,10 @@ def fit(
                                 move(&row[label], &row_squares[label], gradient[label], eta, delta)
                     continue
                 find_best(scores.data(), &costs[d, 0], n_labels, &good, &bad)
-                if scores[good] - scores[bad] >= margin:
+                if good < 0 or bad < 0 or scores[good] - scores[bad] >= margin:
                     continue
                 for i in range(first, n_active):
-                    feature = ids[d, used[i].column]
+                    feature = get_feature(&used[i], &ids[d, 0])
                     if feature >= 0:
                         row = used[i].values + <size_t>feature * width
                         row_squares = used[i].squares + <size_t>feature * width
@@ -295,17 +337,17 @@ cdef void fit_prefixes(
         scores[label] = 0
         gradient[label] = 0
     for i in range(n_blocks):
-        feature = ids[blocks[i].column]
+        feature = get_feature(&blocks[i], ids)
         if feature >= 0:
             add_row(scores, blocks[i].values + <size_t>feature * width, width)
         find_best(scores, costs, n_labels, &goods[i], &bads[i])
-        if scores[goods[i]] - scores[bads[i]] >= margin:
+        if goods[i] < 0 or bads[i] < 0 or scores[goods[i]] - scores[bads[i]] >= margin:
             goods[i] = -1
     for i in range(n_blocks - 1, -1, -1):
         if goods[i] >= 0:
             gradient[goods[i]] -= 1
             gradient[bads[i]] += 1
-        feature = ids[blocks[i].column]
+        feature = get_feature(&blocks[i], ids)
         if feature >= 0:
             row = blocks[i].values + <size_t>feature * width
             row_squares = blocks[i].squares + <size_t>feature * width
@@ -329,7 +371,8 @@ def count_right(
     cdef Py_ssize_t d
     cdef Py_ssize_t n_right = 0
     cdef Py_ssize_t n = ids.shape[0]
-    scores.resize(width)
+    blocks.check(ids, costs)
+    scores.resize(max(width, <int>costs.shape[1]))
     with nogil:
         for d in range(n):
             if d + 1 < n:
@@ -349,9 +392,15 @@ def add_scores(
     """Add to the scores of decisions what a template says."""
     cdef int width = values.shape[1]
     cdef Py_ssize_t d
+    if (
+        not 0 <= column < ids.shape[1]
+        or scores.shape[0] != ids.shape[0]
+        or scores.shape[1] != width
+    ):
+        raise ValueError(Errors.DS216.format(what="decisions and their scores"))
     with nogil:
         for d in range(ids.shape[0]):
-            if ids[d, column] >= 0:
+            if 0 <= ids[d, column] < values.shape[0]:
                 add_row(&scores[d, 0], &values[ids[d, column], 0], width)
 
 
@@ -375,13 +424,20 @@ def log_loss_with(
     cdef int i
     cdef vector[float] sums
     cdef vector[float] gradient
+    check_decisions(ids.shape[0], costs, width)
+    if (
+        not 0 <= column < ids.shape[1]
+        or scores.shape[0] != ids.shape[0]
+        or scores.shape[1] != width
+    ):
+        raise ValueError(Errors.DS216.format(what="decisions and their scores"))
     sums.resize(width)
     gradient.resize(width)
     with nogil:
         for d in range(ids.shape[0]):
             for i in range(width):
                 sums[i] = scores[d, i]
-            if ids[d, column] >= 0:
+            if 0 <= ids[d, column] < values.shape[0]:
                 add_row(sums.data(), &values[ids[d, column], 0], width)
             for i in range(width):
                 sums[i] *= scale
@@ -394,6 +450,7 @@ def find_residuals(
     const float[:, ::1] scores not None, const uint8_t[:, ::1] costs not None
 ):
     """The gradient of the log loss with respect to the scores of decisions."""
+    check_decisions(scores.shape[0], costs, scores.shape[1])
     residuals = np.zeros((scores.shape[0], scores.shape[1]), dtype="float32")
     cdef float[:, ::1] view = residuals
     cdef Py_ssize_t d
@@ -421,10 +478,12 @@ def correlation(
     cdef Py_ssize_t d, feature
     cdef int i
     cdef double square, total = 0
+    if not 0 <= column < ids.shape[1] or residuals.shape[0] != ids.shape[0]:
+        raise ValueError(Errors.DS216.format(what="decisions and residuals"))
     with nogil:
         for d in range(ids.shape[0]):
             feature = ids[d, column]
-            if feature >= 0:
+            if 0 <= feature < size:
                 add_row(&sum_view[feature, 0], &residuals[d, 0], width)
                 count_view[feature] += 1
         for feature in range(size):
@@ -467,6 +526,9 @@ def fit_groups(
     cdef int epoch, i, label, feature
     cdef double norm, change
     cdef float* row
+    blocks.check(ids, costs)
+    if len(sizes) != n_templates or penalties.shape[0] != n_templates:
+        raise ValueError(Errors.DS216.format(what="templates and penalties"))
     squares.resize(n_templates)
     scales.resize(n_templates)
     scores.resize(width)
@@ -485,7 +547,7 @@ def fit_groups(
                         scales[i] = <float>(
                             -(1 - t * penalties[i] / norm) / (gamma * sqrt(<double>t))
                         )
-                    feature = ids[d, i]
+                    feature = get_feature(&blocks.c[i], &ids[d, 0])
                     if scales[i] != 0 and feature >= 0:
                         row = blocks.c[i].values + <size_t>feature * width
                         for label in range(width):
@@ -496,7 +558,7 @@ def fit_groups(
                 ) > SURE:
                     continue
                 for i in range(n_templates):
-                    feature = ids[d, i]
+                    feature = get_feature(&blocks.c[i], &ids[d, 0])
                     if feature >= 0:
                         row = blocks.c[i].values + <size_t>feature * width
                         change = 0
@@ -536,13 +598,14 @@ def find_leads(
     cdef float second
     cdef Py_ssize_t d
     cdef int i, label, feature, good, bad, best
-    scores.resize(width)
+    blocks.check(ids, costs)
+    scores.resize(max(width, <int>costs.shape[1]))
     with nogil:
         for d in range(ids.shape[0]):
             for label in range(width):
                 scores[label] = 0
             for i in range(n_blocks):
-                feature = ids[d, blocks.c[i].column]
+                feature = get_feature(&blocks.c[i], &ids[d, 0])
                 if feature >= 0:
                     add_row(
                         scores.data(), blocks.c[i].values + <size_t>feature * width, width
@@ -554,5 +617,5 @@ def find_leads(
                 for label in range(<int>costs.shape[1]):
                     if label != best and costs[d, label] != INVALID:
                         second = max(second, scores[label])
-                lead_view[d, i] = scores[best] - second
+                lead_view[d, i] = scores[best] - second if best >= 0 else 0
     return leads, right.view(bool)

@@ -11,6 +11,7 @@ same word (in lower case) occurs elsewhere in the doc, the neighbours of its nea
 occurrence before and after. Records and columns lie in arrays with REACH entries before
 and after each sentence, so that a window is just an address into them.
 """
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
@@ -742,6 +743,7 @@ cdef struct JobC:
     uint64_t* stage_counts   # [n_threads][n_stages]
 
 
+@cython.auto_pickle(False)
 cdef class _Job:
     """What the threads need the GIL for."""
     cdef list docs

@@ -4,6 +4,7 @@ A worker parses several sentences at once, each a small step in turn: a step ask
 for the weights that the next one adds up, and while they are on their way the other
 sentences take theirs. The result does not depend on how many there are.
 """
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -556,6 +557,7 @@ cdef struct JobC:
     PyObject* trace          # a list, or NULL
 
 
+@cython.auto_pickle(False)
 cdef class _Job:
     cdef list docs
     cdef Lexicon lexicon

@@ -8,6 +8,7 @@ word, so that a context is just an address into them.
 Where templates look at the tags of words to come, these are what the first stage says,
 which sees no tags and so does not have to wait for them.
 """
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
@@ -136,6 +137,7 @@ cdef struct WorkerC:
     uint64_t* stage_counts
 
 
+@cython.auto_pickle(False)
 cdef class _Job:
     """What the threads need the GIL for."""
     cdef list docs

@@ -256,6 +256,9 @@ cdef class TagMap:
             self.places[place] = keys[i]
             self.found[place] = values[i]
 
+    def __reduce__(self):
+        return TagMap, (self.keys, self.values)
+
     cdef int _find(self, uint64_t key) noexcept nogil:
         cdef size_t place = key & self.mask
         while self.places[place]:

@@ -74,6 +74,9 @@ cdef class RankFeatures:
                 )
             self.templates.push_back(planned)
 
+    def __reduce__(self):
+        return RankFeatures, (self.branches, self.trees)
+
     cdef int check(self, int n_lexical) except -1:
         """Raise an error unless lexemes have so many columns."""
         if self.trees is None or self.branches is None:
