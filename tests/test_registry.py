@@ -56,12 +56,10 @@ def test_factory_metadata(task):
     meta = nlp.get_pipe_meta(f"dynsel_{task}")
     stock = spacy.blank("en").get_factory_meta(task)
     assert meta.assigns == stock.assigns
-    assert meta.requires == []
-    assert meta.default_score_weights == {
-        **stock.default_score_weights,
-        "dynsel_templates": None,
-    }
-    assert not nlp.analyze_pipes()["problems"][f"dynsel_{task}"]
+    requires = ["token.tag"] if task == "parser" else []
+    assert meta.requires == requires
+    assert meta.default_score_weights == stock.default_score_weights
+    assert nlp.analyze_pipes()["problems"][f"dynsel_{task}"] == requires
 
 
 def test_config_round_trips():
