@@ -4,6 +4,7 @@ All of it runs in a process of its own: a crash fails the test and not the whole
 """
 
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from spacy.tokens import Doc
 
+import spacy_dynsel
 from fuzz import models
 from spacy_dynsel.bridge import (
     LexemeReader,
@@ -35,6 +37,8 @@ from spacy_dynsel.tasks import _bilou, _parsing, _tagging, _transitions
 from spacy_dynsel.tasks.parse_features import ACTION_PLACES, Features, TagMap
 from spacy_dynsel.tasks.trees import follow
 
+# The package under test, wherever it is, and the tests.
+PATHS = [str(Path(spacy_dynsel.__file__).parent.parent), str(Path(__file__).parent)]
 MODULES = [
     "bridge",
     "cached_tokenizer",
@@ -129,7 +133,7 @@ def run_in_child(call: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parent,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)},
     )
     assert result.returncode == 0, result.stdout[-200:] + result.stderr[:2000]
     assert result.stdout.split()[-1] == "done"
@@ -137,7 +141,15 @@ def run_in_child(call: str) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ["call_with_nothing", "mix_taggers", "mix_ner", "mix_parsers", "break_tables"],
+    [
+        "call_with_nothing",
+        "mix_taggers",
+        "mix_ner",
+        "mix_parsers",
+        "mix_parser_learners",
+        "break_tables",
+        "write_nonsense",
+    ],
 )
 def test_in_a_process_of_its_own(call):
     run_in_child(call)

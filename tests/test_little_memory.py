@@ -1,13 +1,18 @@
 """Too little memory is a MemoryError: never the end of the process, never a wrong result,
 and the component goes on working when there is enough."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import spacy_dynsel
+
 SCRIPT = Path(__file__).parent / "little_memory.py"
+# The package under test, wherever it is, and the tests.
+PATHS = [str(Path(spacy_dynsel.__file__).parent.parent), str(Path(__file__).parent)]
 
 
 def is_sanitized() -> bool:
@@ -33,6 +38,7 @@ def test_little_memory(maker, mode):
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)},
     )
     assert result.returncode == 0, result.stderr[-2000:]
     # Nothing was printed in place of being raised.

@@ -173,8 +173,9 @@ cdef cppclass Run:
     bare_vector[uint64_t] state_keys  # by step, those in which there was a decision
     bare_vector[int] chosen           # where to branch, into the log
     int n_tried
-    bare_vector[feat_t] rank_keys
+    bare_vector[feat_t] rank_keys     # of which n_rank_keys are in use
     bare_vector[int16_t] signs
+    size_t n_rank_keys
     bare_vector[uint8_t] changed
     bare_vector[int] room             # see classify
     bare_vector[ChangeC] changes
@@ -382,9 +383,17 @@ cdef void replay(Run* run, int step) noexcept nogil:
     settle(run.now)
 
 
+cdef inline void make_rank_room(Run* run, size_t n) noexcept nogil:
+    """Make room for so many features of the reranker."""
+    if run.rank_keys.size() < n:
+        run.rank_keys.resize(n)
+    if run.signs.size() < n:
+        run.signs.resize(n)
+
+
 cdef bint end_tree(const ParserC* parser, Run* run) noexcept nogil:
     """A tree is complete: what comes next? RETURNS: False if nothing does."""
-    cdef size_t i, n_keys
+    cdef size_t i
     if not parser.n_branches:
         return False
     if run.now == &run.s:
@@ -394,19 +403,16 @@ cdef bint end_tree(const ParserC* parser, Run* run) noexcept nogil:
     if not find_changes(&run.s, &run.branch, run.changed.data()):
         return next_branch(parser, run)
     # Behind those of the branch.
-    n_keys = run.rank_keys.size() + count_tree_keys(
-        <RankFeatures>parser.rank_features, run.changed.data(), run.s.n
+    make_rank_room(
+        run, run.n_rank_keys + count_tree_keys(
+            <RankFeatures>parser.rank_features, run.changed.data(), run.s.n
+        ),
     )
-    i = run.rank_keys.size()
-    run.rank_keys.resize(n_keys)
-    run.signs.resize(n_keys)
-    n_keys = i + add_tree_keys(
+    run.n_rank_keys += add_tree_keys(
         <RankFeatures>parser.rank_features, &run.s, &run.branch, run.changed.data(),
-        run.rank_keys.data() + i, run.signs.data() + i,
+        run.rank_keys.data() + run.n_rank_keys, run.signs.data() + run.n_rank_keys,
     )
-    run.rank_keys.resize(n_keys)
-    run.signs.resize(n_keys)
-    for i in range(run.rank_keys.size()):
+    for i in range(run.n_rank_keys):
         prefetch(parser.ranks[0], run.rank_keys[i])
     run.phase = RANK
     return True
@@ -445,8 +451,8 @@ cdef bint next_branch(const ParserC* parser, Run* run) noexcept nogil:
         settle(run.now)
         apply(run.now, run.log[j].action, run.log[j].label)
     settle(run.now)
-    run.rank_keys.resize((<RankFeatures>parser.rank_features).n_branch_keys())
-    run.signs.resize(run.rank_keys.size())
+    run.n_rank_keys = (<RankFeatures>parser.rank_features).n_branch_keys()
+    make_rank_room(run, run.n_rank_keys)
     add_branch_keys(
         <RankFeatures>parser.rank_features, run.now, run.log[i].action, run.log[i].second,
         <int>(8 * run.log[i].lead / parser.scale), run.rank_keys.data(), run.signs.data(),
@@ -461,7 +467,7 @@ cdef void judge_branch(const ParserC* parser, Run* run) noexcept nogil:
     cdef SwapC swap
     cdef int token
     swap.score = sum_values(
-        parser.ranks[0], run.rank_keys.data(), run.signs.data(), run.rank_keys.size()
+        parser.ranks[0], run.rank_keys.data(), run.signs.data(), run.n_rank_keys
     )
     if parser.keeps_leads:
         for token in range(run.s.n):
