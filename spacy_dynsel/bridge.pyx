@@ -943,8 +943,10 @@ def have_same_words(Doc one not None, Doc other not None) -> bool:
 
 def find_words(Doc doc not None):
     """Which tokens are words: all but white space."""
-    words = np.empty(doc.length, dtype="int32")
-    cdef int32_t[::1] view = words
+    # As numpy likes indices: where it converts them, or what is assigned to them, bit by
+    # bit, and memory runs out, it crashes. So take and put are what to use with others.
+    words = np.empty(doc.length, dtype=np.intp)
+    cdef Py_ssize_t[::1] view = words
     cdef int i, n = 0
     for i in range(doc.length):
         if not is_space(doc.c[i].lex):
@@ -953,7 +955,7 @@ def find_words(Doc doc not None):
     return words[:n]
 
 
-def hand_on_starts(const int32_t[::1] starts not None, const int32_t[::1] words not None):
+def hand_on_starts(const int32_t[::1] starts not None, const Py_ssize_t[::1] words not None):
     """What is known about sentence starts, for words: one at white space is as good as
     one at the next word.
 
@@ -978,8 +980,8 @@ def find_blank_lines(Doc doc not None):
     cdef StringStore strings = doc.vocab.strings
     words = find_words(doc)
     result = np.zeros(len(words), dtype=bool)
-    cdef const int32_t[::1] view = words
-    cdef int i, token
+    cdef const Py_ssize_t[::1] view = words
+    cdef Py_ssize_t i, token
     for i in range(1, view.shape[0]):
         for token in range(view[i - 1] + 1, view[i]):
             if is_blank_line(strings[doc.c[token].lex.orth]):

@@ -228,10 +228,6 @@ class Errors(metaclass=ErrorsWithCodes):
         "'||' stands in it at most once, between the labels of an arc that was lifted "
         "and of its former head."
     )
-    DS210 = (
-        "split_blank_lines of component '{name}' can't be {value!r}. Set it to true or "
-        "false, or to null for what the training data say."
-    )
     DS122 = (
         "The labels given to component '{name}' can't be read: {labels!r}. Give a list "
         "of dependency labels, or what 'spacy init labels' writes."

@@ -8,6 +8,7 @@ import ctypes
 import os
 import resource
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -156,6 +157,8 @@ def update_with_little(maker: Any) -> list[str]:
 
 
 if __name__ == "__main__":
+    # The parser has learned from tags, and gets none here.
+    warnings.filterwarnings("ignore", ".DW121")
     maker = getattr(models, sys.argv[1])
     if sys.argv[2] == "update":
         print(*update_with_little(maker))

@@ -194,8 +194,6 @@ def mix_taggers() -> None:
     refuse(_tagging.predict, docs, lexicon, reader, other.scorer, margins, 1)
     refuse(_tagging.predict, docs, lexicon, entities._reader, scorer, margins, 1)
     refuse(_tagging.predict, docs, entities.lexicon, reader, scorer, margins, 1)
-    refuse(_tagging.explain, docs[0], np.zeros(3, "uint16"), lexicon, reader, scorer)
-    refuse(_tagging.explain, None, np.zeros(4, "uint16"), lexicon, reader, scorer)
 
     def batch(gold: Any, ranges: Any) -> _tagging.TrainingBatch:
         return _tagging.TrainingBatch(
@@ -205,6 +203,10 @@ def mix_taggers() -> None:
     learner = engine._learner
     n_labels = learner.n_labels
     batch([0] * 5, [[0, 5]]).update(learner, 0, 0, 0)
+    whole = batch([0] * 5, [[0, 5]])
+    assert len(whole.explain(scorer, np.zeros(5, "uint16"))) == 5
+    refuse(whole.explain, scorer, np.zeros(4, "uint16"))
+    refuse(whole.explain, entities.scorer, np.zeros(5, "uint16"))
     for ranges in ([[0, 6]], [[-1, 5]], [[3, 2]], [[0, 5, 5]]):
         refuse(batch, [0] * 5, ranges)
     refuse(batch, [0] * 4, [[0, 4]])
@@ -213,13 +215,13 @@ def mix_taggers() -> None:
             refuse(getattr(batch([0, 0, 0, 0, gold], [[0, 5]]), name), learner, *rest)
     refuse(batch([0] * 5, [[0, 5]]).update, entities._learner, 0, 0, 0)
     refuse(learner.resize, n_labels - 1)
-    refuse(Learner, engine._program, -1, engine.settings)
+    refuse(Learner, engine._program, -1, engine._used_settings)
     keys, labels, values = learner.get_weights()
     refuse(learner.correct_from, keys, labels + n_labels, values)
     refuse(learner.correct_from, keys, labels[:-1], values)
     state = learner.get_state()
     for name in ("keys", "states", "labels", "values", "squares"):
-        fresh = Learner(engine._program, n_labels, engine.settings)
+        fresh = Learner(engine._program, n_labels, engine._used_settings)
         refuse(fresh.set_state, {**state, name: state[name][:-1]})
     refuse(fresh.set_state, {**state, "labels": state["labels"] + n_labels})
     fresh.set_state(state)
@@ -235,12 +237,12 @@ def mix_ner() -> None:
     docs = make_docs(pipe)
     engine, other = pipe.engine, make_pipe(models.make_ner, 3).engine
     tagger = make_pipe(models.make_tagger).engine
-    task, lexicon = engine._get_task(keep_entities=True), engine.lexicon
+    task, lexicon = engine._make_task(True), engine.lexicon
     reader, scorer, margins = engine._reader, engine.scorer, [1]
     good = _bilou.predict(
         docs, task, lexicon, reader, scorer, margins, 1, None, 0.5, 10
     )
-    more = other._get_task(keep_entities=True)
+    more = other._make_task(True)
     refuse(_bilou.predict, [None], task, lexicon, reader, scorer, margins, 1)
     refuse(_bilou.predict, docs, task, lexicon, reader, scorer, [], 1)
     refuse(_bilou.predict, docs, more, lexicon, reader, scorer, margins, 1)
@@ -280,6 +282,8 @@ def mix_ner() -> None:
     refuse(batch, [0] * 5, (), np.zeros(4, "uint8"))
     for span in ((0, 6, 0), (2, 2, 0), (-1, 1, 0), (0, 1, n_types), (0, 1, -1)):
         refuse(batch, [0] * 5, [span])
+    # With room for its labels.
+    other.make_trainable()
     for wrong in (other._learner, tagger._learner):
         refuse(batch([0] * 5).update, wrong, 0, 0)
         refuse(batch([0] * 5).count, wrong)
@@ -301,7 +305,7 @@ def mix_parsers() -> None:
     features = engine._features
     scorers = [part.scorer for part in engine.parts]
     margins = ([1], [1], [1])
-    parts = (engine.lexicon, engine._reader, engine._tags)
+    parts = (engine.compiled.lexicon, engine._reader, engine._tags)
     ranking = (engine.reranker.features, engine.reranker.lines)
     _parsing.parse(docs, *parts, features, *scorers, margins, 1)
     _parsing.parse(docs, *parts, features, *scorers, margins, 1, -1, 1.0, *ranking)
@@ -352,7 +356,7 @@ def mix_parser_learners() -> None:
     docs = make_docs(pipe)
     engine, features = pipe.engine, pipe.engine._features
     tagger = make_pipe(models.make_tagger).engine
-    parts = (engine.lexicon, engine._reader, engine._tags)
+    parts = (engine.compiled.lexicon, engine._reader, engine._tags)
 
     def batch(heads: Any, labels: Any, n_starts: int = 5) -> _transitions.TrainingBatch:
         return _transitions.TrainingBatch(

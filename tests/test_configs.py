@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+import spacy
 from spacy.cli._util import parse_config_overrides
+from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
 from spacy_dynsel.cached_tokenizer import CachedTokenizer
@@ -43,14 +46,13 @@ def test_names_are_short(path):
 
 
 def test_one_seed_for_all(path):
-    seeds = re.findall(r"^seed = (.*)$", path.read_text("utf8"), flags=re.MULTILINE)
-    assert seeds[0] == "0"
-    assert set(seeds[1:]) == {"${system.seed}"}
+    """Learners without a seed have that of the training."""
     config = load_config(path, {"system.seed": 7}, interpolate=True)
+    assert config["training"]["seed"] == 7
     for block in config["components"].values():
         for name in ("learner", "label_learner"):
             if name in block["model"]:
-                assert block["model"][name]["seed"] == 7
+                assert block["model"][name]["seed"] is None
 
 
 def test_progress_is_shown_and_the_last_step_is_evaluated(path):
@@ -64,3 +66,13 @@ def test_progress_is_shown_and_the_last_step_is_evaluated(path):
 
 def test_only_shares_are_scored(path):
     assert "dynsel_templates" not in load_config(path)["training"]["score_weights"]
+
+
+@pytest.mark.parametrize(("own", "expected"), [(None, 7), (3, 3), (0, 0)])
+def test_learners_have_the_seed_of_the_training(own, expected):
+    nlp = spacy.blank("en", config={"training": {"seed": 7}})
+    config = {"model": {"learner": {"seed": own}}}
+    tagger = nlp.add_pipe("dynsel_tagger", config=config)
+    doc = Doc(nlp.vocab, words=["a"], tags=["X"])
+    nlp.initialize(lambda: [Example(doc.copy(), doc)])
+    assert tagger.engine._used_settings.seed == expected

@@ -44,8 +44,10 @@ def read_places():
         task, _, parts = lists.partition(": ")
         names_here = re.findall(r"`(\S+?)`", names)
         if names != "the same":
-            columns = list(LEXICAL_COLUMNS) if "of words" in names else []
-            columns += names_here
+            of_words = list(LEXICAL_COLUMNS) if "of words" in names else []
+            columns = of_words + names_here
+            if " but " in names:
+                columns = [name for name in of_words if name not in names_here]
         where = [place.lstrip("+") for place in re.findall(r"`(\S+?)`", places)]
         keys = re.findall(r"`(\w+)`", parts) or [parts and "all lists"]
         for key in parse_places.PLACES if keys == ["all lists"] else keys:

@@ -35,6 +35,7 @@ def mutate(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return bytes(result)
 
 
+@pytest.mark.filterwarnings("ignore:.DW121")
 @pytest.mark.parametrize("target", TARGETS)
 def test_any_bytes_are_read_or_refused(target):
     run = TARGETS[target]
@@ -76,6 +77,7 @@ def test_models_with_changed_contents_are_read_to_their_end(make):
     assert len(outcomes) > 5
 
 
+@pytest.mark.filterwarnings("ignore:.DW121")
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_changed_byte_changes_nothing_or_is_found(make):
     def annotate(nlp):

@@ -466,18 +466,18 @@ def test_folds_annotate_what_they_have_not_seen():
     that it sets in training come from models that have not seen the doc."""
     nlp = spacy.blank("en")
     words = [f"{a}{b}" for a in "abcdefgh" for b in "xyz"]
-    examples = []
-    for i, word in enumerate(words):
-        doc = Doc(nlp.vocab, words=[word])
-        gold = Doc(nlp.vocab, words=[word], tags=["AB"[i % 2]])
-        examples.append(Example(doc, gold))
     shares = {}
     for folds in (0, 2):
+        examples = []
+        for i, word in enumerate(words):
+            doc = Doc(nlp.vocab, words=[word])
+            gold = Doc(nlp.vocab, words=[word], tags=["AB"[i % 2]])
+            examples.append(Example(doc, gold))
         model = {"@architectures": "spacy_dynsel.DynamicTagger.v1", "folds": folds}
         model["templates"] = {"@misc": "spacy_dynsel.templates.v1", "lines": ["word"]}
         config = {"model": {**DEFAULT_TAGGER_MODEL, **model}}
         tagger = nlp.create_pipe("dynsel_tagger", config=config)
-        tagger.initialize(lambda: examples, nlp=nlp)
+        tagger.initialize(lambda found=examples: found, nlp=nlp)
         for _ in range(10):
             tagger.update(examples)
         docs = [example.predicted for example in examples]

@@ -475,7 +475,8 @@ def test_gold_that_starts_and_ends_on_white_space(direction):
     gold = ner.get_gold(Example(strip(one), one))
     assert [ner.move_names[a] for a in gold.actions[1:2]] == ["U-PER"]
     spaces = Doc(nlp.vocab, words=["a", "\n", "b"], ents=["O", "B-NEW", "O"])
-    gold = ner.get_gold(Example(strip(spaces), spaces), add_labels=True)
+    ner.update([Example(strip(spaces), spaces)])
+    gold = ner.get_gold(Example(strip(spaces), spaces))
     assert gold.actions.tolist() == [0, 0, 0]
     assert "NEW" not in ner.labels
 
@@ -575,7 +576,6 @@ def test_blank_lines(text, expected):
     words = [text, "a", "b", text, "c", text]
     for cache_size in (1, 1000):
         parser.cfg["cache_size"] = cache_size
-        parser._check_settings()
         doc = parser(Doc(nlp.vocab, words=words))
         assert [sent.start for sent in doc.sents] == ([0, 4] if expected else [0])
     between = parser.engine.predict_in_training([Doc(nlp.vocab, words=words)])
@@ -608,12 +608,12 @@ def test_split_blank_lines_is_a_setting():
     parser.split_blank_lines = True
     assert len(list(nlp(text).sents)) == 2
     for value in (1, "yes", 0.0):
-        with pytest.raises(ValueError, match="DS210"):
+        with pytest.raises(ValueError, match="DS021"):
             parser.split_blank_lines = value
     assert parser.split_blank_lines is True
     parser.cfg["split_blank_lines"] = 3
-    with pytest.raises(ValueError, match="DS210"):
-        parser._check_settings()
+    with pytest.raises(ValueError, match="DS021"):
+        nlp(text)
 
 
 @pytest.mark.parametrize(

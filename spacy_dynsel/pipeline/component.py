@@ -430,7 +430,9 @@ class DynselComponent(TrainablePipe):
         cfg = {**self.cfg, "calibration": None, "labels": list(labels)}
         engine = self.engine.blank()
         self._configure(engine, cfg)
-        prepare(engine, self.names_type(labels))
+        names = self.names_type(labels)
+        names.keep(self.vocab)
+        prepare(engine, names)
         self._replace(engine, cfg, None)
 
     def _add_labels(self, labels: Iterable[str]) -> int:

@@ -473,7 +473,7 @@ def _put_at(words: np.ndarray, found: np.ndarray, n_tokens: int) -> np.ndarray:
     """The actions of all tokens, given those of words: white space within an entity
     goes on with it, other white space is as well known as the word before it."""
     actions = np.full(n_tokens, MISSING, dtype="int32")
-    actions[words] = found
+    actions.put(words, found)
     if len(words) < n_tokens:
         last = MISSING
         is_word = np.zeros(n_tokens, dtype=bool)

@@ -37,7 +37,7 @@ from ..bridge import (
 )
 from ..confidence import Calibration
 from ..errors import Errors, Warnings
-from ..settings import check_number
+from ..settings import check_choice, check_number
 from ..tasks.transitions import (
     SPACE,
     GoldParse,
@@ -283,7 +283,7 @@ class DynselParser(DynselComponent):
         labels = predictions.labels
         names = self._get_names_of(predictions)
         write_parses(docs, predictions.heads, labels, predictions.starts, names.deps)
-        lifted = names.is_lifted[labels]
+        lifted = names.is_lifted.take(labels)
         if lifted.any():
             end = 0
             for doc in docs:
@@ -473,16 +473,16 @@ class DynselParser(DynselComponent):
 
     def _configure(self, engine: ParsingModel, cfg: dict[str, Any]) -> None:
         super()._configure(engine, cfg)
-        engine.split_blank_lines = cfg["split_blank_lines"]
+        split = cfg["split_blank_lines"]
+        check_choice("split_blank_lines", split, (True, False, None))
+        engine.split_blank_lines = split
 
     def _check_settings(self, cfg: dict[str, Any]) -> Calibration | None:
         read_margin(cfg["label_margin"], self.engine.n_label_stages)
         check_number("branches", cfg["branches"], 0, MAX_BRANCHES)
         check_number("branch_lead", cfg["branch_lead"], 0, MAX_LEAD, whole=False)
         check_number("min_label_freq", cfg["min_label_freq"], 0, math.inf)
-        split = cfg["split_blank_lines"]
-        if split is not None and not isinstance(split, bool):
-            raise ValueError(Errors.DS210.format(name=self.name, value=split))
+        check_choice("split_blank_lines", cfg["split_blank_lines"], (True, False, None))
         return super()._check_settings(cfg)
 
     def _check_arc_label(self, label: Any) -> bool:
@@ -522,21 +522,21 @@ class DynselParser(DynselComponent):
         if have_same_words(example.predicted, reference):
             found = tree.heads
             if self._classify(tree) == "projective" or (found == MISSING).any():
-                labels[words] = names.find_all(reference, tree.deps)
+                labels.put(words, names.find_all(reference, tree.deps))
             else:
                 lifted, deps = self._projectivize(tree)
                 found = np.array(lifted, dtype="int32")
-                labels[words] = [names.get(dep) for dep in deps]
-            heads[words] = np.where(found == MISSING, MISSING, words[found])
+                labels.put(words, [names.get(dep) for dep in deps])
+            heads.put(words, np.where(found == MISSING, MISSING, words.take(found)))
             starts = tree.starts
         else:
             self._classify(tree)
             aligned, deps = example.get_aligned_parse(projectivize=not tree.is_partial)
-            heads[words] = [
-                MISSING if aligned[i] is None else aligned[i] for i in words
-            ]
+            heads.put(
+                words, [MISSING if aligned[i] is None else aligned[i] for i in words]
+            )
             heads[self._find_missing(example)] = MISSING
-            labels[words] = [names.get(deps[i] or "") for i in words]
+            labels.put(words, [names.get(deps[i] or "") for i in words])
             given = [
                 0 if start is None else 1 if start else -1
                 for start in example.get_aligned_sent_starts()
@@ -545,7 +545,7 @@ class DynselParser(DynselComponent):
             if tree.is_partial and (heads != MISSING).any():
                 starts[starts == -1] = 0
         sent_starts = np.zeros(n, dtype="int32")
-        sent_starts[words] = starts
+        sent_starts.put(words, starts)
         return GoldParse(example.predicted, heads, labels, sent_starts)
 
     def _classify(self, tree: "WordTree") -> str:
@@ -604,13 +604,13 @@ def _read_tree(doc: Doc) -> WordTree:
     all_heads, deps = read_parse(doc)
     # The last place is for heads that are missing, which have the number -1.
     numbers = np.full(len(doc) + 1, MISSING, dtype="int32")
-    numbers[words] = np.arange(len(words))
+    numbers.put(words, np.arange(len(words)))
     is_missing = all_heads[words] == MISSING
     starts = hand_on_starts(read_sent_starts(doc), words)
     if is_missing.any() and not is_missing.all():
         # spaCy derives from heads where sentences do not start, missing or not.
         starts[starts == -1] = 0
-    heads = numbers[all_heads[words]]
+    heads = numbers.take(all_heads[words])
     return WordTree(doc, heads, deps[words], starts, bool(is_missing.any()))
 
 

@@ -312,9 +312,9 @@ class DynselTagger(DynselComponent):
                     )
                 )
         labels = np.full(len(example.predicted), MISSING, dtype="int32")
-        labels[words] = [found[tag] for tag in tags]
+        labels.put(words, [found[tag] for tag in tags])
         sent_starts = np.zeros(len(labels), dtype="int32")
-        sent_starts[words] = starts
+        sent_starts.put(words, starts)
         return GoldDoc(example.predicted, labels, sent_starts)
 
 

@@ -892,7 +892,7 @@ def mark_starts(doc: Doc, words: np.ndarray, known: np.ndarray) -> np.ndarray:
     known (array): For each word 1 if a sentence starts there.
     """
     starts = np.zeros(len(doc), dtype="uint8")
-    starts[words] = known == 1
+    starts.put(words, known == 1)
     starts[words[:1]] = 1
     return starts
 

@@ -954,7 +954,7 @@ def _boundary_gold(batch: list[GoldParse]) -> np.ndarray:
         else:
             starts[:1] = 1
         parts.append(np.full(len(gold.doc), -1))
-        parts[-1][words] = starts
+        parts[-1].put(words, starts)
     return np.concatenate(parts).astype("int8")
 
 
@@ -969,12 +969,12 @@ def _find_words(gold: GoldParse, split_blank_lines: bool) -> tuple[np.ndarray, .
     n = len(gold.doc)
     words = find_words(gold.doc)
     known = np.zeros(n, dtype="int32")
-    known[words] = hand_on_starts(gold.sent_starts, words)
+    known.put(words, hand_on_starts(gold.sent_starts, words))
     if split_blank_lines and len(words) < n:
         known[words[find_blank_lines(gold.doc) & (known[words] == 0)]] = 1
     known[words[:1]] = 1
     anchors = np.zeros(n, dtype="int32")
-    anchors[words] = words
+    anchors.put(words, words)
     # The last word up to each token; before the first one, that.
     anchors = np.maximum.accumulate(anchors)
     anchors[: words[0] if len(words) else 0] = words[:1]
