@@ -13,6 +13,7 @@ from spacy.vocab import Vocab, create_vocab
 from thinc.api import Config
 from wasabi import msg
 
+from ..atomic import write_file
 from ..errors import Errors
 from ..pipeline.component import DynselComponent
 from ..pipeline.ner import DynselNER
@@ -183,3 +184,10 @@ def component_file(pipeline_path: Path, name: str, file: str) -> Path:
     if not path.resolve().is_relative_to(Path(pipeline_path).resolve()):
         raise ValueError(Errors.DS201.format(name=name, path=pipeline_path))
     return path
+
+
+def write_docs(path: Path, docs: list[Doc]) -> None:
+    """Write a DocBin. Reading user data takes more time than all the rest, so that there
+    are none where docs have none."""
+    has_data = any(doc.user_data for doc in docs)
+    write_file(path, DocBin(docs=docs, store_user_data=has_data).to_bytes())

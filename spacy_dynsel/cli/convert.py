@@ -6,14 +6,13 @@ from enum import Enum
 from pathlib import Path
 
 from spacy.cli._util import Arg, Opt
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from ..atomic import write_file
 from ..conll import Columns, Level, make_docs, read_columns, read_conllu
 from ..errors import Errors
-from ._data import make_vocab, read_docs
+from ._data import make_vocab, read_docs, write_docs
 from .group import dynsel_cli
 
 # How many of the sentences that were left out to name.
@@ -142,7 +141,7 @@ def convert(
     if output_path.suffix != ".spacy":
         output_path = output_path / f"{input_path.stem}.spacy"
     output_path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(output_path, DocBin(docs=docs, store_user_data=True).to_bytes())
+    write_docs(output_path, docs)
     if skipped:
         msg.warn(f"{len(skipped)} malformed sentences left out")
         for problem in skipped[:N_NAMED]:

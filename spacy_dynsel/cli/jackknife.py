@@ -9,16 +9,15 @@ import typer
 from spacy import util
 from spacy.cli._util import Arg, Opt, import_code, parse_config_overrides
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 from wasabi import msg
 
-from ..atomic import write_file
 from ..bridge import find_words, read_tags
 from ..errors import Errors
 from ..tasks.model import get_fold
-from ._data import find_names, make_language, read_docs
+from ._data import find_names, make_language, read_docs, write_docs
 from .group import dynsel_cli
 from .options import CODE, WITH_OVERRIDES
 
@@ -114,7 +113,7 @@ def jackknife(
                 for token, other in zip(docs[i], tagged, strict=True):
                     token.tag_ = other.tag_
     share = n_right / max(1, n_tokens)
-    write_file(output_path, DocBin(docs=docs, store_user_data=True).to_bytes())
+    write_docs(output_path, docs)
     msg.good(f"{100 * share:.2f}% of {n_tokens} tags as they were: {output_path}")
     return share
 

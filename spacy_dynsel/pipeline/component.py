@@ -14,7 +14,7 @@ from spacy import util
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
-from spacy.training import Example
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
@@ -560,6 +560,24 @@ def is_complete(nlp: Any) -> bool:
     """Whether initialization sees all training data, and not only the first examples
     of a stream that is read once."""
     return get_training_settings(nlp).get("max_epochs") != -1
+
+
+def read_examples(
+    get_examples: Callable[[], Iterable[Example]], method: str
+) -> list[Example]:
+    """The training data, read once: that takes time, and a stream may give something
+    else the next time, or nothing.
+
+    method (str): Who asks for them, for errors.
+    """
+    examples: Any = None
+    if callable(get_examples):
+        found = get_examples()
+        examples = list(found) if isinstance(found, Iterable) else found
+    validate_get_examples(
+        get_examples if examples is None else lambda: examples, method
+    )
+    return examples
 
 
 def get_seed(nlp: Any) -> int:

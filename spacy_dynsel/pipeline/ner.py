@@ -9,7 +9,7 @@ from spacy import util
 from spacy.language import Language
 from spacy.pipeline.ner import ner_score
 from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -42,6 +42,7 @@ from .component import (
     as_list,
     get_seed,
     is_complete,
+    read_examples,
 )
 from .confidences import ANY
 
@@ -213,10 +214,8 @@ class DynselNER(DynselComponent):
         labels (list[str]): The labels; if missing, those of the data are used. What
             `spacy init labels` writes for spaCy's own component will do as well.
         """
-        validate_get_examples(get_examples, "DynselNER.initialize")
+        examples = read_examples(get_examples, "DynselNER.initialize")
         util.check_lexeme_norms(self.vocab, "ner")
-        # A stream may give something else the next time, or nothing.
-        examples = list(get_examples())
         if labels is None:
             found = {label for example in examples for label in _types_of(example)}
             given = sorted(name for name in found if not name.startswith("!"))

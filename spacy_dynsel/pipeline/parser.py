@@ -17,7 +17,7 @@ from spacy.pipeline._parser_internals.nonproj import (
 from spacy.pipeline.dep_parser import parser_score
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -55,6 +55,7 @@ from .component import (
     as_list,
     get_ids,
     get_seed,
+    read_examples,
     read_margin,
     write_margin,
 )
@@ -375,10 +376,8 @@ class DynselParser(DynselComponent):
         labels (list[str]): The labels; if missing, those of the data are used. What
             `spacy init labels` writes for spaCy's own component will do as well.
         """
-        validate_get_examples(get_examples, "DynselParser.initialize")
+        examples = read_examples(get_examples, "DynselParser.initialize")
         util.check_lexeme_norms(self.vocab, "parser")
-        # A stream may give something else the next time, or nothing.
-        examples = list(get_examples())
         names = self._find_labels(examples) if labels is None else _read_labels(labels)
         if names is None:
             raise ValueError(Errors.DS122.format(name=self.name, labels=labels))

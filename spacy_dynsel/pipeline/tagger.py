@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.pipeline.tagger import tagger_score
 from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -39,6 +39,7 @@ from .component import (
     as_list,
     get_seed,
     is_complete,
+    read_examples,
 )
 from .confidences import TAG, write_tokens
 
@@ -200,10 +201,8 @@ class DynselTagger(DynselComponent):
         nlp (Language): The pipeline.
         labels (list[str]): The labels; if missing, those of the data are used.
         """
-        validate_get_examples(get_examples, "DynselTagger.initialize")
+        examples = read_examples(get_examples, "DynselTagger.initialize")
         util.check_lexeme_norms(self.vocab, "tagger")
-        # A stream may give something else the next time, or nothing.
-        examples = list(get_examples())
         if labels is None:
             prefix = self.cfg["neg_prefix"]
             found = {
@@ -312,7 +311,7 @@ class DynselTagger(DynselComponent):
                     )
                 )
         labels = np.full(len(example.predicted), MISSING, dtype="int32")
-        labels.put(words, [found[tag] for tag in tags])
+        labels.put(words, np.array([found[tag] for tag in tags], dtype="int32"))
         sent_starts = np.zeros(len(labels), dtype="int32")
         sent_starts.put(words, starts)
         return GoldDoc(example.predicted, labels, sent_starts)

@@ -146,6 +146,9 @@ class TaggingModel(LinearModel):
         super()._reset()
         self.n_folds = 0
         self._folds: list[Learner] = []
+        # What the folds' models have yet to learn from, and whether they were asked for.
+        self._waiting_words: list[GoldWords] = []
+        self._is_asked = False
         # The docs that the folds' models have learned from.
         self._known: set[int] = set()
         self._n_classes = 0
@@ -187,7 +190,7 @@ class TaggingModel(LinearModel):
         self._reader = self._make_reader(classes, self._load_clusters(vocab, lang))
         self._start(sum(len(gold.words) for gold in get_words()), seed)
         if self.n_folds:
-            self._train_folds(list(get_words()))
+            self._waiting_words = list(get_words())
         if count_features and self._used_settings.cutoff > 1:
             for batch in minibatch(get_words(), ROUND):
                 self._training_batch(batch, _whole_docs(batch)).count(self._learner)
@@ -205,16 +208,19 @@ class TaggingModel(LinearModel):
         settings = self._used_settings
         rates = (drop, settings.word_dropout, settings.predicted_history)
         loss = self._training_batch(golds, ranges).update(self._learner, *rates)
-        if self._folds:
+        if self._folds and not self._waiting_words:
             new = [gold for gold in golds if get_number(gold.doc) not in self._known]
             for fold in range(len(self._folds)):
                 self._teach_fold(fold, new, drop)
         return float(loss)
 
-    def _train_folds(self, examples: list[GoldWords]) -> None:
-        """Train the models that annotate docs in training. They are finished before
-        others learn from their tags, so that these are as good as they will be in the
-        end."""
+    def _train_folds(self) -> None:
+        """Train the models that annotate docs in training, if that was not done. They
+        are finished before others learn from their tags, so that these are as good as
+        they will be in the end."""
+        examples = self._waiting_words
+        if not examples:
+            return
         rng = np.random.default_rng(self._used_settings.seed)
         orders = [rng.permutation(len(examples)).tolist() for _ in range(FOLD_EPOCHS)]
 
@@ -227,6 +233,7 @@ class TaggingModel(LinearModel):
         with ThreadPoolExecutor(min(self.n_folds, os.cpu_count() or 1)) as pool:
             list(pool.map(train, range(self.n_folds)))
         self._known = {get_number(gold.doc) for gold in examples}
+        self._waiting_words = []
 
     def _teach_fold(self, fold: int, batch: list[GoldWords], drop: float) -> None:
         """Let a fold's model learn from all docs that are not in its fold."""
@@ -294,11 +301,16 @@ class TaggingModel(LinearModel):
             return None if self._learner is None else self._guess(docs)
 
     def _guess(self, docs: list[Doc]) -> TagBatch:
+        # The first time anything will do: training shows a first row before it waits.
+        if self._is_asked:
+            self._train_folds()
+        self._is_asked = True
+        has_folds = bool(self._folds) and not self._waiting_words
         golds = [_without_labels(doc) for doc in docs]
         labels = np.full(sum(len(doc) for doc in docs), SPACE_TAG, dtype="uint16")
         ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
-        folds = [get_fold(doc, self.n_folds) if self._folds else 0 for doc in docs]
-        for fold, learner in enumerate(self._folds or [self._learner]):
+        folds = [get_fold(doc, self.n_folds) if has_folds else 0 for doc in docs]
+        for fold, learner in enumerate(self._folds if has_folds else [self._learner]):
             chosen = [i for i in range(len(docs)) if folds[i] == fold]
             part = [golds[i] for i in chosen]
             if not part:
@@ -352,6 +364,11 @@ class TaggingModel(LinearModel):
             return {}
         folds = {f"fold {i}": learner for i, learner in enumerate(self._folds)}
         return {"learner": self._learner, **folds}
+
+    def _training_to_bytes(self) -> bytes | None:
+        # What they have yet to learn from is not saved.
+        self._train_folds()
+        return super()._training_to_bytes()
 
     def _training_meta(self) -> dict[str, Any]:
         return {**super()._training_meta(), "known": sorted(self._known)}
