@@ -466,6 +466,10 @@ class Warnings(metaclass=ErrorsWithCodes):
         "'python -m spacy dynsel convert', since 'spacy convert' drops them; else check "
         "doc.ents, or give the labels to initialize."
     )
+    DW102 = (
+        "o_bias = {bias:g} is more than there is room for beside {n_templates} templates: "
+        "it counts as {used:.2f}. Use fewer templates, or a smaller bias."
+    )
     # Parsing
     DW120 = (
         "The docs that component '{name}' learns from have no tags, but '{tagger}', which "

@@ -159,3 +159,17 @@ def test_ambiguity_classes_are_those_of_tags():
         nlp.add_pipe(
             "dynsel_ner", config={"model": {"templates": {"lines": ["class"]}}}
         )
+
+
+def test_a_bias_without_room_is_told_of():
+    affixes = [f"{kind}{size}" for kind in ("prefix", "suffix") for size in range(1, 6)]
+    places = (-2, -1, 0, 1, 2)
+    single = [f"{column}[{place}]" for column in affixes for place in places]
+    lines = [*single, *(f"{line} word[{place}]" for line in single for place in places)]
+    model = {"templates": {"lines": lines[:250]}}
+    nlp, examples = start("dynsel_ner", dynsel_ner={"model": model})
+    learn(nlp, examples)
+    nlp("All is well .")
+    nlp.get_pipe("dynsel_ner").o_bias = 30.0
+    with pytest.warns(UserWarning, match="DW102"):
+        nlp("All is well .")

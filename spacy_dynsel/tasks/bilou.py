@@ -2,6 +2,7 @@
 spaCy's contract."""
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ from ..core.scorer import (
     pack_weights,
     unpack_weights,
 )
-from ..errors import Errors
+from ..errors import Errors, Warnings
 from ..gazetteers import ARRAYS, Gazetteers
 from ..settings import LearnerSettings
 from ..templates import CHECKPOINT, Templates, parse_templates
@@ -670,7 +671,17 @@ class EntityModel(LinearModel):
     def _make_scorer(
         self, index: np.ndarray, slots: np.ndarray, scale: float
     ) -> Scorer:
-        o_bias = int(np.clip(np.rint(self._bias * scale), -self._room, self._room))
+        room = self._room
+        o_bias = int(np.clip(np.rint(self._bias * scale), -room, room))
+        # With fewer templates, what there is room for outweighs all of them.
+        n_templates = len(self.templates.templates)
+        if abs(self._bias * scale) > room and room < MAX_WEIGHT * n_templates:
+            warnings.warn(
+                Warnings.DW102.format(
+                    bias=self._bias, used=o_bias / scale, n_templates=n_templates
+                ),
+                stacklevel=2,
+            )
         bias = {0: o_bias}
         # A type without weights must not win where all others have lost.
         actions = find_labels(slots, self.n_outputs)
