@@ -340,10 +340,11 @@ def test_an_interrupted_update_leaves_a_model(factory):
     nlp, pipe = make(factory)
     example = make_example(nlp)
     data = pipe.to_bytes()
+    other = make(factory)[1]
     step = 1
     while interrupt_at(step, lambda: pipe.update([example], drop=0.1)):
         annotate(nlp)
-        make(factory)[1].from_bytes(pipe.to_bytes())
+        other.from_bytes(pipe.to_bytes())
         pipe.from_bytes(data)
         step += 5
     assert step > 10

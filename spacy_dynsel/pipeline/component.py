@@ -607,6 +607,9 @@ def as_list(docs: Iterable[Doc]) -> list[Doc]:
 
 def read_margin(margin: Any, n_stages: int) -> float | list[float]:
     """The exit margins that a setting stands for, or a clear error."""
+    # Most often there is nothing to find out, and single docs would feel it.
+    if type(margin) is float and margin >= 0:
+        return margin
     if isinstance(margin, list | tuple):
         values: Any = [_to_number(one) for one in margin]
         check_margins(values, n_stages - 1)

@@ -473,8 +473,9 @@ class DynselParser(DynselComponent):
     def _configure(self, engine: ParsingModel, cfg: dict[str, Any]) -> None:
         super()._configure(engine, cfg)
         split = cfg["split_blank_lines"]
-        check_choice("split_blank_lines", split, (True, False, None))
-        engine.split_blank_lines = split
+        if split is not engine.split_blank_lines:
+            check_choice("split_blank_lines", split, (True, False, None))
+            engine.split_blank_lines = split
 
     def _check_settings(self, cfg: dict[str, Any]) -> Calibration | None:
         read_margin(cfg["label_margin"], self.engine.n_label_stages)
