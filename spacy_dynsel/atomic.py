@@ -3,12 +3,15 @@
 import os
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Self = TypeVar("Self", bound="Replaceable")
 
 _numbers = count()
 
@@ -42,6 +45,30 @@ def assign(*changes: tuple[Any, str, Any]) -> None:
     objects, names, values = zip(*changes, strict=True)
     # A single call, of which no part is Python code.
     deque(map(setattr, objects, names, values), maxlen=0)
+
+
+class Replaceable(ABC):
+    """Something that changes as a whole: another one is made, which takes its place."""
+
+    def copy(self: Self) -> Self:
+        """Another one with the same contents, all of which are shared."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def blank(self: Self) -> Self:
+        """Another one with the same configuration, which knows nothing yet."""
+        other = self.copy()
+        other._reset()
+        return other
+
+    def become(self: Self, other: Self) -> None:
+        """Take over the contents of a copy, all at once."""
+        self.__dict__.update(other.__dict__)
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Know nothing."""
 
 
 @contextmanager

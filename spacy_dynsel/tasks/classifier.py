@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic import Replaceable
 from ..core.learner import Learner
 from ..core.program import Program
 from ..core.rows import RowScorer
@@ -21,7 +22,7 @@ from ..templates import Templates
 EARLY_SHARE = 0.625
 
 
-class Classifier:
+class Classifier(Replaceable):
     """A linear classifier over slots, which the task fills.
 
     name (str): What errors and files call it.
@@ -49,29 +50,17 @@ class Classifier:
         self.settings = settings
         self.seeds = seeds
         self.form = SmallScorer if is_small else RowScorer
-        self.n_labels = 0
         slots = dict.fromkeys(
             atom for template in templates.templates for atom in template.atoms
         )
         self.program = Program(templates, [], [], [], list(slots))
+        self._reset()
+
+    def _reset(self) -> None:
+        self.n_labels = 0
         self.learners: list[Learner] = []
-        self._used_settings = settings
+        self._used_settings = self.settings
         self._scorer: Any = None
-
-    def copy(self) -> "Classifier":
-        """Another one with the same contents. Learners are shared."""
-        other = Classifier.__new__(Classifier)
-        other.__dict__.update(self.__dict__)
-        return other
-
-    def blank(self) -> "Classifier":
-        """Another one with the same configuration, which knows nothing yet."""
-        other = self.copy()
-        other.n_labels = 0
-        other.learners = []
-        other._used_settings = self.settings
-        other._scorer = None
-        return other
 
     @property
     def columns(self) -> set[str]:

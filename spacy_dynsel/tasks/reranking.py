@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic import Replaceable
 from ..core.learner import Learner
 from ..core.lines import ShortLines, check_table
 from ..core.program import Program
@@ -29,7 +30,7 @@ SCALE = 512
 MAX_WEIGHT = 32767
 
 
-class Reranker:
+class Reranker(Replaceable):
     """Chooses between a tree and another one that differs in a few arcs.
 
     branches (Templates): Looks at the decision at which they part.
@@ -53,18 +54,6 @@ class Reranker:
         self._n_tokens = 0
         self._n_seen = 0
         self._lines: ShortLines | None = None
-
-    def copy(self) -> "Reranker":
-        """Another one with the same contents. Learners are shared."""
-        other = Reranker.__new__(Reranker)
-        other.__dict__.update(self.__dict__)
-        return other
-
-    def blank(self) -> "Reranker":
-        """Another one with the same configuration, which knows nothing yet."""
-        other = self.copy()
-        other._reset()
-        return other
 
     @property
     def columns(self) -> set[str]:

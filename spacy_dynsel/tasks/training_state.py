@@ -1,18 +1,17 @@
 """Training that can be interrupted: all that learning depends on, as a file."""
 
-from abc import ABC, abstractmethod
-from typing import Any, TypeVar
+from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
+from ..atomic import Replaceable
 from ..core.checksum import checksum
 from ..core.learner import Learner
 from ..core.ranker import RankLearner
 from ..errors import Errors
 from ..model_file import dump_model, load_model
 from ..settings import LearnerSettings
-
-Self = TypeVar("Self", bound="Resumable")
 
 KIND = "training"
 NO_ROW = 1 << 31
@@ -23,7 +22,7 @@ SECTIONS = {
 }
 
 
-class Resumable(ABC):
+class Resumable(Replaceable):
     """An engine that changes as a whole, and whose training can go on after saving and
     loading, bit for bit as if it had not been interrupted."""
 
@@ -32,26 +31,6 @@ class Resumable(ABC):
     lock: Any
     # What was read, until learning goes on.
     _waiting: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
-
-    def copy(self: Self) -> Self:
-        """Another engine with the same contents. Learners are shared."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        return other
-
-    def blank(self: Self) -> Self:
-        """Another engine with the same configuration, which knows nothing yet."""
-        other = self.copy()
-        other._reset()
-        return other
-
-    def become(self: Self, other: Self) -> None:
-        """Take over the contents of a copy, all at once."""
-        self.__dict__.update(other.__dict__)
-
-    @abstractmethod
-    def _reset(self) -> None:
-        """Know nothing."""
 
     @abstractmethod
     def to_bytes(self) -> bytes:
