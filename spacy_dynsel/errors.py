@@ -482,3 +482,8 @@ class Warnings(metaclass=ErrorsWithCodes):
         "its trees will be much worse than they could be. Run its tagger before it (do "
         "not exclude or disable it), or train without tags."
     )
+    DW122 = (
+        "Component '{name}' has learned from docs with tags, and is now updated with docs "
+        "without: it will unlearn to use them. Name its tagger in 'annotates' of nlp.update, "
+        "or in annotating_components in the section [training] of the config."
+    )

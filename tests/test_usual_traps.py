@@ -111,13 +111,29 @@ def test_docs_without_tags_are_told_of_once(tmp_path):
         list(spacy.load(tmp_path, disable=["dynsel_tagger"]).pipe(["Nor here ."]))
 
 
+def test_a_loaded_parser_is_corrected_with_tags(tmp_path):
+    nlp, examples = start("dynsel_tagger", "dynsel_parser")
+    learn(nlp, examples, 1)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    some = make_examples(loaded, read_docs(loaded.vocab, "train", 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded.update(some, annotates=["dynsel_tagger"])
+    with pytest.warns(UserWarning, match=r"DW122.*annotates") as found:
+        loaded.update(some)
+        loaded.update(some)
+    assert len(found) == 1
+
+
 def test_a_copy_does_not_bring_the_tagger_along():
     nlp, examples = start("dynsel_tagger", "dynsel_parser")
     learn(nlp, examples[:20], 1)
     parser = get_parser(nlp)
     assert len(pickle.dumps(parser)) < len(pickle.dumps(nlp)) / 1.2
     copied = pickle.loads(pickle.dumps(parser))
-    copied.update(examples[:2])
+    with pytest.warns(UserWarning, match="DW122"):
+        copied.update(examples[:2])
 
 
 def test_data_without_entities_are_told_of():

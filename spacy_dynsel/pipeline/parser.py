@@ -163,8 +163,6 @@ class DynselParser(DynselComponent):
     architecture = "spacy_dynsel.DynamicParser.v1"
     engine_type = ParsingModel
     names_type = ArcNames
-    # What gives docs their tags, as far as that is known.
-    _tagger = TagSource()
     _has_warned = False
 
     def __init__(
@@ -201,6 +199,8 @@ class DynselParser(DynselComponent):
             min_label_freq=min_label_freq,
             split_blank_lines=split_blank_lines,
         )
+        # What gives docs their tags, as far as that is known.
+        self._tagger = TagSource()
 
     calibrated_settings = ("margin", "label_margin", "branches", "branch_lead")
 
@@ -430,7 +430,9 @@ class DynselParser(DynselComponent):
         engine = self._require_engine()
         names = self._get_names(engine.labels)
         tagged = self._tagger.tag(
-            [example.predicted for example in examples], self.name
+            [example.predicted for example in examples],
+            self.name,
+            are_known=engine.reads_tags,
         )
         golds = [
             self._get_gold(example, names)._replace(doc=doc)

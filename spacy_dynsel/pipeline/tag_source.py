@@ -27,22 +27,23 @@ class TagSource:
         self._tagger = (lambda: None) if found is None else weakref.ref(found)
         self._has_warned = False
 
-    def tag(self, docs: list[Doc], reader: str) -> list[Doc]:
+    def tag(self, docs: list[Doc], reader: str, *, are_known: bool) -> list[Doc]:
         """Docs with tags, copies of those that had none, as far as that is possible.
 
         reader (str): The name of the component that reads tags.
+        are_known (bool): Whether it has learned from tags before.
         """
         tagger: Any = self._tagger()
-        untagged = [] if tagger is None else find_untagged(docs)
+        untagged = [] if tagger is None and not are_known else find_untagged(docs)
         if not untagged:
             return docs
-        if not isinstance(tagger, DynselTagger):
+        if not isinstance(tagger, DynselTagger) or not tagger.engine.is_initialized:
+            message = Warnings.DW122.format(name=reader)
+            if tagger is not None:
+                message = Warnings.DW120.format(name=reader, tagger=self._name)
             if not self._has_warned:
                 self._has_warned = True
-                message = Warnings.DW120.format(name=reader, tagger=self._name)
-                warnings.warn(message, stacklevel=4)
-            return docs
-        if not tagger.engine.is_initialized:
+                warnings.warn(message, stacklevel=3)
             return docs
         copies = {number: docs[number].copy() for number in untagged}
         tagger.tag_for_training(list(copies.values()))
