@@ -170,9 +170,10 @@ def test_bad_actions():
 @settings(deadline=None, max_examples=5)
 @given(st.lists(projective_trees(), min_size=1, max_size=4))
 def test_any_projective_tree_can_be_learned(trees):
-    """Words that occur once say all there is to know."""
+    """Words that occur once say all there is to know. A reranker, which learns from the
+    trees of parsers that have not seen them, is another matter."""
     nlp = spacy.blank("en")
-    parser = nlp.add_pipe("dynsel_parser")
+    parser = nlp.add_pipe("dynsel_parser", config={"branches": 0})
     examples = []
     for number, heads in enumerate(trees):
         words = [f"w{number}x{i}" for i in range(len(heads))]
