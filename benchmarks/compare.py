@@ -46,8 +46,8 @@ from corpora import make_docs, read_split, write_docbins
 from floor import measure_floor
 from instructions import count_instructions
 from parser import CNN_PIPELINE, Bed, Setting, train_pipelines
-from spacy_dynsel.cached_tokenizer import CachedTokenizer
 from spacy_dynsel.report.figure import Line, draw
+from spacy_dynsel.tokenizer.cached import CachedTokenizer
 from tagger import best_times, consume, directory_mb, measure_load, pipe_through, show
 from training import CACHE, HERE, train_by_script
 

@@ -7,8 +7,14 @@ from pathlib import Path
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from spacy_dynsel import conll
-from spacy_dynsel.conll import Columns, Level, Sentence, read_columns, read_conllu
+from spacy_dynsel.corpus import conll
+from spacy_dynsel.corpus.conll import (
+    Columns,
+    Level,
+    Sentence,
+    read_columns,
+    read_conllu,
+)
 
 SPLITS = ("train", "dev", "test")
 

@@ -12,7 +12,7 @@ import spacy
 from spacy.language import Language
 from spacy.training import Example
 
-from spacy_dynsel.conll import make_docs, read_conllu
+from spacy_dynsel.corpus.conll import make_docs, read_conllu
 
 CORPUS = Path(__file__).parent.parent / "assets" / "train.conllu"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_dynsel.conll import make_docs, read_conllu
+from spacy_dynsel.corpus.conll import make_docs, read_conllu
 
 ASSETS = Path(__file__).parent.parent / "assets"
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.ordering.decisions import Decisions, make_decisions
-from spacy_dynsel.settings import LearnerSettings
 
 N_LABELS = 4
 # A decision is of one kind, and only the template of that kind tells its label.

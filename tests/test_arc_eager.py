@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import reference_parser as reference
-from spacy_dynsel.tasks.trees import classify_tree, follow
+from spacy_dynsel.tasks.arc_eager.trees import classify_tree, follow
 
 
 @st.composite

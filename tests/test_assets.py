@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_dynsel.conll import read_conllu
+from spacy_dynsel.corpus.conll import read_conllu
 
 ASSETS = Path(__file__).parent.parent / "assets"
 SPLITS = ("train", "dev", "test")

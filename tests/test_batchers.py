@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_dynsel.batchers import make_share_batcher
+from spacy_dynsel.registry.batchers import make_share_batcher
 
 
 @given(st.integers(1, 200), st.integers(1, 60))

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from spacy_dynsel.conll import make_docs, read_conllu
+from spacy_dynsel.corpus.conll import make_docs, read_conllu
 
 ROOT = Path(__file__).parent.parent
 PARSER = {"model": {"folds": 2, "seeds": 1}}

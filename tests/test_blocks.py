@@ -3,7 +3,7 @@
 import pytest
 import spacy
 
-from spacy_dynsel.factories import DEFAULT_NER_MODEL, DEFAULT_TAGGER_MODEL
+from spacy_dynsel.registry.factories import DEFAULT_NER_MODEL, DEFAULT_TAGGER_MODEL
 
 LINES = ["word", "---", "lower[-1]"]
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ordering_data import RIGHT_ORDER, make_known
+from spacy_dynsel.base.templates import read_templates
 from spacy_dynsel.cli.checkpoints import choose_checkpoints
 from spacy_dynsel.ordering.checkpoints import (
     Prefixes,
@@ -11,7 +12,6 @@ from spacy_dynsel.ordering.checkpoints import (
     measure,
     propose,
 )
-from spacy_dynsel.templates import read_templates
 from test_order_cli import CONFIGS, overrides, write_corpus
 
 

@@ -18,24 +18,24 @@ from spacy.tokens import Doc
 
 import spacy_dynsel
 from fuzz import models
-from spacy_dynsel.bridge import (
+from spacy_dynsel.core.forms.cached import Scorer, find_labels, unpack_weights
+from spacy_dynsel.core.forms.line_table import Lines, ShortLines
+from spacy_dynsel.core.forms.narrow import SmallScorer
+from spacy_dynsel.core.forms.wide import RowScorer
+from spacy_dynsel.core.learner import Learner
+from spacy_dynsel.core.lexicon import Lexicon
+from spacy_dynsel.core.program import Program
+from spacy_dynsel.spacy_io.bridge import (
     LexemeReader,
     restore_arcs,
     write_entities,
     write_parses,
     write_tags,
 )
-from spacy_dynsel.core.gazetteer import Gazetteer
-from spacy_dynsel.core.learner import Learner
-from spacy_dynsel.core.lexicon import Lexicon
-from spacy_dynsel.core.lines import Lines, ShortLines
-from spacy_dynsel.core.program import Program
-from spacy_dynsel.core.rows import RowScorer
-from spacy_dynsel.core.scorer import Scorer, find_labels, unpack_weights
-from spacy_dynsel.core.small import SmallScorer
 from spacy_dynsel.tasks import _bilou, _parsing, _tagging, _transitions
-from spacy_dynsel.tasks.parse_features import ACTION_PLACES, Features, TagMap
-from spacy_dynsel.tasks.trees import follow
+from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
+from spacy_dynsel.tasks.arc_eager.trees import follow
+from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 
 # The package under test, wherever it is, and the tests.
 PATHS = [str(Path(spacy_dynsel.__file__).parent.parent), str(Path(__file__).parent)]

@@ -15,7 +15,7 @@ from spacy.tokens import Doc, DocBin
 
 from embedded import learn, make_examples, read_docs, strip
 from spacy_dynsel.cli.reliability import reliability
-from spacy_dynsel.confidence import (
+from spacy_dynsel.confidence.maps import (
     METHODS,
     Calibration,
     Evidence,
@@ -25,7 +25,7 @@ from spacy_dynsel.confidence import (
     hand_on,
     make_bins,
 )
-from spacy_dynsel.reliability import measure_confidence
+from spacy_dynsel.confidence.reliability import measure_confidence
 
 NAMES = ("dynsel_tagger", "dynsel_parser", "dynsel_ner")
 

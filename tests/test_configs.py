@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
 
-from spacy_dynsel.cached_tokenizer import CachedTokenizer
+from spacy_dynsel.tokenizer.cached import CachedTokenizer
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.cfg"))
 CACHED = "spacy_dynsel.CachedTokenizer.v1"

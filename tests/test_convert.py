@@ -13,7 +13,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from spacy_dynsel.cli.convert import Format, convert
-from spacy_dynsel.conll import (
+from spacy_dynsel.corpus.conll import (
     Columns,
     Sentence,
     make_docs,

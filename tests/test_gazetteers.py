@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from spacy_dynsel.core.gazetteer import MAX_ENTRY_TOKENS, MAX_LISTS, match_words
-from spacy_dynsel.gazetteers import Gazetteers
+from spacy_dynsel.tasks.bilou.gazetteer import MAX_ENTRY_TOKENS, MAX_LISTS, match_words
+from spacy_dynsel.tasks.bilou.gazetteers import Gazetteers
 from test_ner import TEXTS, ents_of, make_examples, train_ner
 
 NLP = spacy.blank("en")

@@ -9,7 +9,7 @@ import spacy
 from spacy.tokens import Doc, DocBin
 
 from spacy_dynsel.cli.jackknife import jackknife
-from spacy_dynsel.readers import make_tagged_corpus
+from spacy_dynsel.registry.readers import make_tagged_corpus
 
 CONFIG = Path(__file__).parent.parent / "configs" / "tagger.cfg"
 

@@ -13,7 +13,7 @@ from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin
 
 from conftest import SENTENCES
-from spacy_dynsel.atomic import write_file
+from spacy_dynsel.base.atomic import write_file
 from spacy_dynsel.cli.calibrate import calibrate
 from spacy_dynsel.cli.convert import convert
 from spacy_dynsel.cli.order import order

@@ -4,7 +4,8 @@ import pytest
 from spacy.strings import StringStore
 from spacy.vocab import Vocab
 
-from spacy_dynsel import bridge, cached_tokenizer
+from spacy_dynsel.spacy_io import bridge
+from spacy_dynsel.tokenizer import cached as cached_tokenizer
 
 
 class ShiftedStrings(StringStore):

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from reference import template_key
-from spacy_dynsel.core.scorer import unpack_weights
-from spacy_dynsel.settings import LearnerSettings
-from spacy_dynsel.tasks.tagging import GoldDoc, TaggingModel
-from spacy_dynsel.templates import Templates, parse_templates
+from spacy_dynsel.base.settings import LearnerSettings
+from spacy_dynsel.base.templates import Templates, parse_templates
+from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.tasks.tagging.engine import GoldDoc, TaggingModel
 
 NLP = spacy.blank("en")
 TEMPLATES = parse_templates(

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from spacy_dynsel.core.lines import ShortLines, check_table
-from spacy_dynsel.core.program import Program
-from spacy_dynsel.core.rows import RowScorer
-from spacy_dynsel.core.scorer import (
+from spacy_dynsel.base.templates import parse_templates
+from spacy_dynsel.core.forms.cached import (
     check_weights,
     kernel_names,
     pack_weights,
     unpack_weights,
 )
-from spacy_dynsel.core.small import SmallScorer
-from spacy_dynsel.templates import parse_templates
+from spacy_dynsel.core.forms.line_table import ShortLines, check_table
+from spacy_dynsel.core.forms.narrow import SmallScorer
+from spacy_dynsel.core.forms.wide import RowScorer
+from spacy_dynsel.core.program import Program
 
 SEEDS = range(8)
 

@@ -5,11 +5,11 @@ import pytest
 import spacy
 
 from conftest import SENTENCES
-from spacy_dynsel.core.scorer import unpack_weights
-from spacy_dynsel.model_file import dump_model, load_model
-from spacy_dynsel.settings import LearnerSettings
-from spacy_dynsel.tasks.tagging import TaggingModel
-from spacy_dynsel.templates import parse_templates
+from spacy_dynsel.base.model_file import dump_model, load_model
+from spacy_dynsel.base.settings import LearnerSettings
+from spacy_dynsel.base.templates import parse_templates
+from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.tasks.tagging.engine import TaggingModel
 
 INFINITY = float("inf")
 TEXTS = [words for words, _ in SENTENCES] + ["A saw hits two green Balls , hard !"]

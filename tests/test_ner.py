@@ -15,8 +15,8 @@ from spacy.training import Example
 from spacy.util import load_config
 
 from spacy_dynsel.pipeline.ner import DynselNER
-from spacy_dynsel.tasks.bilou import EntityBatch, entity_f
-from spacy_dynsel.tuning import tune_o_bias
+from spacy_dynsel.registry.tuning import tune_o_bias
+from spacy_dynsel.tasks.bilou.engine import EntityBatch, entity_f
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 TRAIN_DATA = [
@@ -643,7 +643,7 @@ def test_tuning_looks_around(nlp, best, monkeypatch):
     def score(actions, gold):
         return 0.6 if ner.o_bias == lucky else 1 / (2 + abs(ner.o_bias - best))
 
-    monkeypatch.setattr("spacy_dynsel.tuning.entity_f", score)
+    monkeypatch.setattr("spacy_dynsel.registry.tuning.entity_f", score)
     assert tune_o_bias(ner, make_examples(nlp)) == best
     assert ner.o_bias == best
 

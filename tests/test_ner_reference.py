@@ -9,13 +9,13 @@ from spacy.tokens import Doc, Span
 
 from models import make_file, templates_strategy
 from reference_ner import KEEP, Reading, ReferenceNER
-from spacy_dynsel.settings import LearnerSettings
-from spacy_dynsel.tasks.bilou import (
+from spacy_dynsel.base.settings import LearnerSettings
+from spacy_dynsel.base.templates import Templates, default_templates, parse_templates
+from spacy_dynsel.tasks.bilou.engine import (
     MAX_TRUSTED_LEAD,
     PLACES,
     EntityModel,
 )
-from spacy_dynsel.templates import Templates, default_templates, parse_templates
 
 NLP = spacy.blank("en")
 WORDS = [

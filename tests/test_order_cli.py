@@ -8,10 +8,10 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
+from spacy_dynsel.base.templates import read_templates
 from spacy_dynsel.cli.checkpoints import choose_checkpoints
 from spacy_dynsel.cli.order import order
 from spacy_dynsel.ordering.journal import Journal
-from spacy_dynsel.templates import read_templates
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 # The tag of a word is its last letter: what looks at that must come first.

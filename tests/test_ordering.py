@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordering_data import NOISE, RIGHT_ORDER, make_known
+from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.ordering import decisions as decisions_module
 from spacy_dynsel.ordering import methods as methods_module
-from spacy_dynsel.ordering._fit import correlation, find_leads, fit
 from spacy_dynsel.ordering.decisions import make_decisions
+from spacy_dynsel.ordering.fitting import correlation, find_leads, fit
 from spacy_dynsel.ordering.journal import Journal
 from spacy_dynsel.ordering.methods import (
     make_contribution,
@@ -24,7 +25,6 @@ from spacy_dynsel.ordering.methods import (
     make_lasso,
     make_wrapper,
 )
-from spacy_dynsel.settings import LearnerSettings
 
 METHODS = {
     "wrapper": make_wrapper(),

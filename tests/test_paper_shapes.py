@@ -7,11 +7,11 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from spacy_dynsel.ordering._fit import count_right, fit
+from spacy_dynsel.base.templates import default_templates
+from spacy_dynsel.ordering.fitting import count_right, fit
 from spacy_dynsel.ordering.journal import Journal
 from spacy_dynsel.ordering.methods import make_gomp, make_lasso, make_wrapper
 from spacy_dynsel.report.experiment import TASKS, Experiment
-from spacy_dynsel.templates import default_templates
 from test_corpora import read_sentences
 
 pytestmark = pytest.mark.corpus

@@ -11,7 +11,7 @@ from spacy.cli.train import train
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
-from spacy_dynsel.templates import default_templates
+from spacy_dynsel.base.templates import default_templates
 from test_parser import TRAIN_DATA, make_doc
 
 CONFIGS = Path(__file__).parent.parent / "configs"

@@ -4,7 +4,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
-from spacy_dynsel.readers import make_gold_words_corpus
+from spacy_dynsel.registry.readers import make_gold_words_corpus
 
 
 def test_words_are_those_of_the_annotation(tmp_path):

@@ -12,16 +12,16 @@ from spacy.tokens import Doc
 
 from models import make_file, templates_strategy
 from reference import SPACE_TAG, ReferenceTagger, split_sentences, template_key
-from spacy_dynsel.core.scorer import (
+from spacy_dynsel.base.settings import LearnerSettings
+from spacy_dynsel.base.templates import Templates, default_templates, parse_templates
+from spacy_dynsel.core.forms.cached import (
     kernel_names,
     pack_weights,
     quantize,
     run_kernels,
     unpack_weights,
 )
-from spacy_dynsel.settings import LearnerSettings
-from spacy_dynsel.tasks.tagging import PLACES, TaggingModel
-from spacy_dynsel.templates import Templates, default_templates, parse_templates
+from spacy_dynsel.tasks.tagging.engine import PLACES, TaggingModel
 
 NLP = spacy.blank("en")
 WORDS = [

@@ -7,7 +7,7 @@ import pytest
 import spacy
 
 from embedded import learn, make_examples, read_docs
-from spacy_dynsel.cached_tokenizer import CachedTokenizer
+from spacy_dynsel.tokenizer.cached import CachedTokenizer
 
 N_PYTHON_THREADS = 6
 

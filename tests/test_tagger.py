@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from conftest import SENTENCES, make_example, train_tagger
-from spacy_dynsel.factories import DEFAULT_TAGGER_MODEL
+from spacy_dynsel.registry.factories import DEFAULT_TAGGER_MODEL
 
 TEXTS = [words for words, _ in SENTENCES] + ["", "   ", "Green hits saw Übermut", "\n"]
 

@@ -2,9 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_dynsel.tasks import bilou, parse_places
-from spacy_dynsel.tasks.tagging import PLACES
-from spacy_dynsel.templates import (
+from spacy_dynsel.base.templates import (
     DEFAULTS,
     MAX_TEMPLATES,
     default_templates,
@@ -13,6 +11,8 @@ from spacy_dynsel.templates import (
     parse_templates,
     read_templates,
 )
+from spacy_dynsel.tasks import bilou, parse_places
+from spacy_dynsel.tasks.tagging.engine import PLACES
 
 
 def test_atoms_have_one_spelling():

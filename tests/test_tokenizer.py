@@ -21,7 +21,7 @@ from spacy.training import Example
 from spacy.util import get_lang_class
 from spacy.vocab import Vocab
 
-from spacy_dynsel.cached_tokenizer import CachedTokenizer
+from spacy_dynsel.tokenizer.cached import CachedTokenizer
 
 NAME = "spacy_dynsel.CachedTokenizer.v1"
 CONFIG = {"nlp": {"tokenizer": {"@tokenizers": NAME}}}

@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_dynsel
-from spacy_dynsel import atomic
+from spacy_dynsel.base import atomic
 
 FACTORIES = ["dynsel_tagger", "dynsel_ner", "dynsel_parser"]
 SOURCES = str(Path(spacy_dynsel.__file__).parent)

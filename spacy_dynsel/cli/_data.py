@@ -13,8 +13,8 @@ from spacy.vocab import Vocab, create_vocab
 from thinc.api import Config
 from wasabi import msg
 
-from ..atomic import write_file
-from ..errors import Errors
+from ..base.atomic import write_file
+from ..base.errors import Errors
 from ..pipeline.component import DynselComponent
 from ..pipeline.ner import DynselNER
 from ..pipeline.tagger import DynselTagger

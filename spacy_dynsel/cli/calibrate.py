@@ -11,10 +11,9 @@ from spacy.cli._util import Arg, Opt, import_code
 from spacy.training import Example
 from wasabi import msg
 
-from ..atomic import write_file
-from ..bridge import find_words
-from ..describing import META_KEY
-from ..errors import Errors
+from ..base.atomic import write_file
+from ..base.errors import Errors
+from ..base.timing import seconds
 from ..ordering.calibration import (
     MAX_KNOBS,
     Outcome,
@@ -25,9 +24,10 @@ from ..ordering.calibration import (
     one_margin,
 )
 from ..ordering.decisions import get_golds
-from ..tasks.bilou import MISSING
-from ..tasks.model import get_fold
-from ..timing import seconds
+from ..registry.describing import META_KEY
+from ..spacy_io.bridge import find_words
+from ..tasks.bilou.engine import MISSING
+from ..tasks.engine import get_fold
 from ._data import (
     check_annotation,
     component_file,

@@ -8,9 +8,9 @@ from spacy import util
 from spacy.cli._util import Arg, Opt, import_code, parse_config_overrides
 from wasabi import msg
 
-from ..atomic import write_file
+from ..base.atomic import write_file
+from ..base.templates import CHECKPOINT
 from ..ordering.checkpoints import Proposal, learn_prefixes, propose
-from ..templates import CHECKPOINT
 from .group import dynsel_cli
 from .options import CODE, HELD_OUT, LIMIT, NAME, PART, SHARE, WITH_OVERRIDES
 from .order import load_decisions

@@ -10,8 +10,8 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from wasabi import msg
 
-from ..conll import Columns, Level, make_docs, read_columns, read_conllu
-from ..errors import Errors
+from ..base.errors import Errors
+from ..corpus.conll import Columns, Level, make_docs, read_columns, read_conllu
 from ._data import make_vocab, read_docs, write_docs
 from .group import dynsel_cli
 

@@ -13,8 +13,9 @@ from spacy.cli._util import Arg, Opt
 from wasabi import msg
 
 from ..about import __version__
-from ..atomic import write_file
-from ..errors import Errors
+from ..base.atomic import write_file
+from ..base.errors import Errors
+from ..base.templates import default_templates, read_templates
 from ..ordering.journal import Journal
 from ..report.experiment import (
     DEFAULT_LISTS,
@@ -25,7 +26,6 @@ from ..report.experiment import (
     plan_orders,
 )
 from ..report.results import make_claims, make_figures, make_page, make_tables
-from ..templates import default_templates, read_templates
 from ._data import find_files, make_language, read_docs
 from .group import dynsel_cli
 

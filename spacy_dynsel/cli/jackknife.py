@@ -14,9 +14,9 @@ from spacy.training import Example
 from spacy.util import minibatch
 from wasabi import msg
 
-from ..bridge import find_words, read_tags
-from ..errors import Errors
-from ..tasks.model import get_fold
+from ..base.errors import Errors
+from ..spacy_io.bridge import find_words, read_tags
+from ..tasks.engine import get_fold
 from ._data import find_names, make_language, read_docs, write_docs
 from .group import dynsel_cli
 from .options import CODE, WITH_OVERRIDES

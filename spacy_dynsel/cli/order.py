@@ -13,8 +13,9 @@ from spacy.util import registry
 from thinc.api import Config
 from wasabi import msg
 
-from ..atomic import write_file
-from ..errors import Errors
+from ..base.atomic import write_file
+from ..base.errors import Errors
+from ..base.templates import CHECKPOINT
 from ..ordering.decisions import (
     Decisions,
     get_templates,
@@ -24,7 +25,6 @@ from ..ordering.decisions import (
 )
 from ..ordering.journal import Journal
 from ..ordering.methods import Placed
-from ..templates import CHECKPOINT
 from ._data import (
     check_annotation,
     find_name,

@@ -9,10 +9,10 @@ from spacy.language import Language
 from spacy.training import Example
 from wasabi import msg
 
-from ..atomic import write_file
-from ..confidence import N_BINS, Handed, calibration_error, hand_on, make_bins
+from ..base.atomic import write_file
+from ..confidence.maps import N_BINS, Handed, calibration_error, hand_on, make_bins
+from ..confidence.reliability import fit_confidence, measure_confidence
 from ..pipeline.component import DynselComponent
-from ..reliability import fit_confidence, measure_confidence
 from ..report.figure import Line, draw
 from ..report.page import figure, page, settings, table
 from ._data import (

@@ -12,8 +12,8 @@ from spacy.tokens import Doc
 from spacy.util import load_model
 from wasabi import msg
 
-from ..atomic import write_file
-from ..errors import Errors
+from ..base.atomic import write_file
+from ..base.errors import Errors
 from ..pipeline.component import DynselComponent
 from ..pipeline.ner import DynselNER
 from ..pipeline.parser import DynselParser

@@ -13,7 +13,7 @@ from libcpp.algorithm cimport fill
 
 import numpy as np
 
-from ..errors import Errors
+from ..base.errors import Errors
 
 from .program cimport TemplateC, get_key, is_hidden
 

@@ -1,7 +1,7 @@
 from libcpp.vector cimport vector
 
 from .program cimport LexemeRecC
-from .scorer cimport Scorer
+from .forms.cached cimport Scorer
 from .typedefs cimport atom_t, score_t, uint64_t
 
 cdef extern from "kernels.hpp" namespace "dynsel" nogil:

@@ -1,4 +1,4 @@
-from .scorer import Scorer
+from .forms.cached import Scorer
 
 class Lexicon:
     n_columns: int

@@ -9,9 +9,9 @@ when the last reader lets go of it.
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 
-from ..errors import Errors
+from ..base.errors import Errors
 
-from .scorer cimport fill_rows
+from .forms.cached cimport fill_rows
 
 cdef enum:
     LINE = 64

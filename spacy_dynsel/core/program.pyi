@@ -1,4 +1,4 @@
-from ..templates import Atom, Templates
+from ..base.templates import Atom, Templates
 
 class Program:
     templates: Templates

@@ -1,5 +1,5 @@
 """Templates bound to the columns and places of a task."""
-from ..errors import Errors
+from ..base.errors import Errors
 
 from .hashing cimport hash_bytes
 

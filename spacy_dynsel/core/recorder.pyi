@@ -1,6 +1,6 @@
 import numpy as np
 
-from ..settings import LearnerSettings
+from ..base.settings import LearnerSettings
 from .learner import Learner
 from .program import Program
 

@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from ..errors import Errors
+from ..base.errors import Errors
 
 from .learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from .program cimport ContextC, get_key

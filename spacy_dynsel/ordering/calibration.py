@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import Errors
+from ..base.errors import Errors
 
 # Margins are looked at as parts of the margins of training, from the largest down.
 LARGEST = 4.0

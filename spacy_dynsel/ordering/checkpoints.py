@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import Errors
-from ._fit import find_leads
+from ..base.errors import Errors
 from .decisions import Decisions
+from .fitting import find_leads
 
 # Margins are looked at as parts of the margin of training.
 MARGIN_PARTS = np.geomspace(2.0, 0.02, 41)

@@ -11,11 +11,11 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..errors import Errors
-from ..settings import LearnerSettings
-from ..tasks.model import get_fold
-from ..templates import Templates
-from ._fit import fit
+from ..base.errors import Errors
+from ..base.settings import LearnerSettings
+from ..base.templates import Templates
+from ..tasks.engine import get_fold
+from .fitting import fit
 
 BATCH = 64
 # Where the loop of an epoch starts does not matter, but that it is the same each time.

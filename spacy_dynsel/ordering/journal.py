@@ -9,8 +9,8 @@ from typing import Any
 
 import tqdm  # type: ignore[import-untyped]
 
-from ..atomic import write_file
-from ..errors import Errors
+from ..base.atomic import write_file
+from ..base.errors import Errors
 
 FORMAT = 1
 

@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..errors import Errors
-from ..timing import seconds
-from ._fit import (
+from ..base.errors import Errors
+from ..base.timing import seconds
+from .decisions import Decisions
+from .fitting import (
     add_scores,
     correlation,
     count_right,
@@ -24,7 +25,6 @@ from ._fit import (
     log_loss_with,
     padded,
 )
-from .decisions import Decisions
 from .journal import Journal
 
 T = TypeVar("T")

@@ -18,12 +18,12 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..atomic import assign, write_files
-from ..confidence import Calibration
-from ..errors import Errors
-from ..model_file import read_file
-from ..settings import check_choice, check_margins, check_number
-from ..templates import Templates
+from ..base.atomic import assign, write_files
+from ..base.errors import Errors
+from ..base.model_file import read_file
+from ..base.settings import check_choice, check_margins, check_number
+from ..base.templates import Templates
+from ..confidence.maps import Calibration
 
 MAX_CACHE_SIZE = 1 << 24
 
@@ -191,7 +191,7 @@ class DynselComponent(TrainablePipe):
     @property
     def confidence(self) -> bool:
         """Whether to say how likely each annotation is right. Can be set at any time
-        once the component is calibrated, see spacy_dynsel.reliability."""
+        once the component is calibrated, see spacy_dynsel.confidence.reliability."""
         return self.cfg["confidence"]
 
     @confidence.setter

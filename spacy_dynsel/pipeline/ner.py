@@ -13,7 +13,10 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..bridge import (
+from ..base.errors import Errors, Warnings
+from ..base.settings import check_number
+from ..confidence.maps import Calibration
+from ..spacy_io.bridge import (
     find_words,
     hand_on_starts,
     have_same_words,
@@ -21,10 +24,7 @@ from ..bridge import (
     read_sent_starts,
     write_entities,
 )
-from ..confidence import Calibration
-from ..errors import Errors, Warnings
-from ..settings import check_number
-from ..tasks.bilou import (
+from ..tasks.bilou.engine import (
     MAX_BIAS,
     MAX_TYPES,
     MISSING,

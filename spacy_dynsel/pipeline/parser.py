@@ -21,7 +21,11 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..bridge import (
+from ..base.errors import Errors, Warnings
+from ..base.settings import check_choice, check_number
+from ..base.templates import Templates
+from ..confidence.maps import Calibration
+from ..spacy_io.bridge import (
     find_blank_lines,
     find_untagged,
     find_words,
@@ -35,10 +39,7 @@ from ..bridge import (
     restore_arcs,
     write_parses,
 )
-from ..confidence import Calibration
-from ..errors import Errors, Warnings
-from ..settings import check_choice, check_number
-from ..tasks.transitions import (
+from ..tasks.arc_eager.engine import (
     SPACE,
     GoldParse,
     ParseBatch,
@@ -46,8 +47,7 @@ from ..tasks.transitions import (
     ParsingModel,
     TaggedWords,
 )
-from ..tasks.trees import classify_tree
-from ..templates import Templates
+from ..tasks.arc_eager.trees import classify_tree
 from .component import (
     DynselComponent,
     Names,

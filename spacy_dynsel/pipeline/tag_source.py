@@ -6,8 +6,8 @@ from typing import Any
 
 from spacy.tokens import Doc
 
-from ..bridge import find_untagged
-from ..errors import Warnings
+from ..base.errors import Warnings
+from ..spacy_io.bridge import find_untagged
 from .tagger import TAG_ATTRIBUTE, DynselTagger
 
 

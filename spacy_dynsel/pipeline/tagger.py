@@ -13,7 +13,8 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..bridge import (
+from ..base.errors import Errors
+from ..spacy_io.bridge import (
     find_words,
     hand_on_starts,
     have_same_words,
@@ -21,8 +22,7 @@ from ..bridge import (
     read_tags,
     write_tags,
 )
-from ..errors import Errors
-from ..tasks.tagging import (
+from ..tasks.tagging.engine import (
     MISSING,
     NOT,
     SPACE_TAG,

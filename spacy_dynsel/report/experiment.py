@@ -23,10 +23,11 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..atomic import write_file
-from ..factories import DEFAULT_NER_MODEL, DEFAULT_PARSER_MODEL, DEFAULT_TAGGER_MODEL
-from ..ordering._fit import count_right, find_leads
+from ..base.atomic import write_file
+from ..base.settings import LearnerSettings
+from ..base.timing import seconds
 from ..ordering.decisions import Decisions, record_decisions, split_examples
+from ..ordering.fitting import count_right, find_leads
 from ..ordering.journal import Journal
 from ..ordering.methods import (
     OrderingMethod,
@@ -36,8 +37,11 @@ from ..ordering.methods import (
     make_wrapper,
     measure_times,
 )
-from ..settings import LearnerSettings
-from ..timing import seconds
+from ..registry.factories import (
+    DEFAULT_NER_MODEL,
+    DEFAULT_PARSER_MODEL,
+    DEFAULT_TAGGER_MODEL,
+)
 
 BATCH = 64
 DROPOUT = 0.1

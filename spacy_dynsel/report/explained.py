@@ -12,9 +12,9 @@ from typing import NamedTuple
 from spacy.tokens import Doc
 from wasabi import table as text_table
 
-from ..errors import Errors
-from ..tasks.model import Explanation
-from ..tasks.transitions import ParseExplanation
+from ..base.errors import Errors
+from ..tasks.arc_eager.engine import ParseExplanation
+from ..tasks.engine import Explanation
 from .page import page, table
 
 # How many of the templates of a decision to name, in a row and in a table of their own.

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import page, paper
+from ..report import page, paper
 from .experiment import CURVE_MARGINS, TABLE_MARGINS, TASKS
 from .figure import Line, draw
 

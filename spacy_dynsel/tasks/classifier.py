@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ..atomic import Replaceable
+from ..base.atomic import Replaceable
+from ..base.errors import Errors
+from ..base.settings import LearnerSettings
+from ..base.templates import Templates
+from ..core.forms.cached import MAX_WEIGHT, quantize
+from ..core.forms.narrow import SmallScorer
+from ..core.forms.wide import RowScorer
 from ..core.learner import Learner
 from ..core.program import Program
-from ..core.rows import RowScorer
-from ..core.scorer import MAX_WEIGHT, quantize
-from ..core.small import SmallScorer
-from ..errors import Errors
-from ..settings import LearnerSettings
-from ..templates import Templates
 
 # By how much less the true label has to lead in training while there are two checkpoints
 # or more to come. A lead that rests on few templates is worth less; this way it is worth

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..atomic import Replaceable
+from ..base.atomic import Replaceable
+from ..base.errors import Errors
+from ..base.model_file import dump_model, load_model
+from ..base.settings import LearnerSettings
 from ..core.checksum import checksum
 from ..core.learner import Learner
-from ..core.ranker import RankLearner
-from ..errors import Errors
-from ..model_file import dump_model, load_model
-from ..settings import LearnerSettings
+from ..core.rank_learner import RankLearner
 
 KIND = "training"
 NO_ROW = 1 << 31

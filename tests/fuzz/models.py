@@ -10,8 +10,14 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_dynsel.base.model_file import (
+    BYTE_ORDER,
+    MAGIC,
+    VERSION,
+    dump_model,
+    load_model,
+)
 from spacy_dynsel.core.checksum import checksum
-from spacy_dynsel.model_file import BYTE_ORDER, MAGIC, VERSION, dump_model, load_model
 
 N_BUCKETS = 1 << 16
 TEXTS = ["She hits her ball hard", "Shaka Khan saw London", ""]

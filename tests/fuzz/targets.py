@@ -18,19 +18,19 @@ import srsly
 from spacy.language import Language
 from spacy.vocab import Vocab
 
-from spacy_dynsel.conll import (
+from spacy_dynsel.base.model_file import dump_model, load_model
+from spacy_dynsel.base.settings import LearnerSettings
+from spacy_dynsel.base.templates import parse_templates, read_templates
+from spacy_dynsel.corpus.conll import (
     Columns,
     Sentence,
     make_docs,
     read_columns,
     read_conllu,
 )
-from spacy_dynsel.core.gazetteer import Gazetteer
-from spacy_dynsel.gazetteers import Gazetteers
-from spacy_dynsel.model_file import dump_model, load_model
-from spacy_dynsel.settings import LearnerSettings
-from spacy_dynsel.tasks.tagging import TaggingModel
-from spacy_dynsel.templates import parse_templates, read_templates
+from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
+from spacy_dynsel.tasks.bilou.gazetteers import Gazetteers
+from spacy_dynsel.tasks.tagging.engine import TaggingModel
 
 from .models import MAKERS, TEXTS, load_compact, make_genuine
 

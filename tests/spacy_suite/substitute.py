@@ -17,8 +17,8 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model
 
-from spacy_dynsel.architectures import DynamicNER, LearnerBlock, TemplatesBlock
-from spacy_dynsel.gazetteers import Gazetteers
+from spacy_dynsel.registry.architectures import DynamicNER, LearnerBlock, TemplatesBlock
+from spacy_dynsel.tasks.bilou.gazetteers import Gazetteers
 
 OURS = {"tagger": "dynsel_tagger", "parser": "dynsel_parser", "ner": "dynsel_ner"}
 CANDIDATES = ("dynsel", "nothing", "spacy")

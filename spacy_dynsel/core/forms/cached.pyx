@@ -1,0 +1,624 @@
+"""The compiled, immutable form of a classifier, and the decision with early exit.
+
+Weights are integers in [-127, 127] with one scale. They are stored once, in slots
+sorted by key:
+
+    bucket = the high bits of the key; index[bucket] : index[bucket + 1] are its slots
+    slot = check (the low 16 bits of the key), label, weight
+
+With at least 2**16 buckets, bucket and check give back the whole key, so that no
+feature is ever mistaken for another that has a different key. Everything else is
+derived from the slots when a scorer is made: templates that look at one lexeme are
+added up to a row of scores that the lexicon keeps, templates over atoms of few values
+become tables that are indexed directly, and only the rest is looked up by key. The
+sums are the same integers whichever way they are reached.
+"""
+from libc.math cimport ceil
+from libc.stdint cimport uintptr_t
+from libc.string cimport memset
+
+import numpy as np
+
+from ...base.errors import Errors
+
+from ..large_pages import allocate
+
+from ..hashing cimport finish, mix
+from ..program cimport MAX_PLACES, TemplateC, get_atom, get_key
+
+cdef enum:
+    MIN_BUCKET_BITS = 16
+    MAX_BUCKET_BITS = 22
+    NARROW_LABELS = 256
+    MAX_LABELS_PY = 32000
+    MAX_STAGES = 0x7FFFFFFF
+    MAX_TEMPLATES = 256
+    # Dense rows pay as long as they are not much longer than what they add up.
+    MAX_DENSE_WIDTH = 512
+    MAX_FUSED_ROWS = 16
+    MAX_TABLE_BYTES = 1 << 22
+    # How many features to ask for before the first one is needed.
+    AHEAD = 16
+
+MAX_LABELS = MAX_LABELS_PY
+# The largest integer weight.
+MAX_WEIGHT = 127
+
+
+def quantize(values, float scale):
+    """Weights as integers."""
+    return np.clip(np.rint(values * scale), -MAX_WEIGHT, MAX_WEIGHT).astype("int8")
+
+
+def pack_weights(keys, labels, weights, int n_labels):
+    """Bring integer weights into the form that the scorer reads.
+
+    keys (array), labels (array), weights (array): Sorted by key and label.
+    n_labels (int): The number of labels.
+    RETURNS (tuple): The index and the slots.
+    """
+    kept = np.flatnonzero(weights)
+    keys, labels, weights = keys[kept], labels[kept], weights[kept]
+    bits = MIN_BUCKET_BITS
+    while bits < MAX_BUCKET_BITS and len(keys) > 8 << bits:
+        bits += 1
+    counts = np.bincount(keys >> (32 - bits), minlength=1 << bits)
+    index = np.zeros(len(counts) + 1, dtype="uint32")
+    np.cumsum(counts, out=index[1:])
+    checks = keys & 0xFFFF
+    if n_labels <= NARROW_LABELS:
+        slots = checks << 16 | labels.astype("uint32") << 8 | weights.view("uint8")
+        return index, slots.astype("uint32")
+    slots = (
+        checks.astype("uint64") << 48
+        | labels.astype("uint64") << 8
+        | weights.view("uint8")
+    )
+    return index, slots.astype("uint64")
+
+
+def unpack_weights(const uint32_t[::1] index not None, const slot_t[::1] slots not None):
+    """The inverse of pack_weights: arrays of keys, labels and weights."""
+    check_index(index, slots.shape[0])
+    cdef int shift = 32 - get_bucket_bits(index.shape[0])
+    cdef Py_ssize_t bucket
+    cdef uint32_t i
+    keys = np.empty(slots.shape[0], dtype="uint32")
+    labels = np.empty(slots.shape[0], dtype="uint32")
+    weights = np.empty(slots.shape[0], dtype="int8")
+    cdef uint32_t[::1] key_view = keys
+    cdef uint32_t[::1] label_view = labels
+    cdef int8_t[::1] weight_view = weights
+    with nogil:
+        for bucket in range(index.shape[0] - 1):
+            for i in range(index[bucket], index[bucket + 1]):
+                # Where bucket and check share bits they agree.
+                key_view[i] = <uint32_t>bucket << shift | get_check(slots[i])
+                label_view[i] = get_label(slots[i])
+                weight_view[i] = <int8_t>(slots[i] & 0xFF)
+    return keys, labels, weights
+
+
+def check_weights(index, slots, int n_labels) -> None:
+    """Raise an error unless arrays from a file can be read without harm."""
+    dtype = "uint32" if n_labels <= NARROW_LABELS else "uint64"
+    if index.dtype != "uint32" or slots.dtype != dtype:
+        raise ValueError(Errors.DS035.format(what="its weights have the wrong type"))
+    bits = check_index_length(len(index))
+    if n_labels <= NARROW_LABELS:
+        fault = find_fault[uint32_t](index, slots, bits, n_labels)
+    else:
+        fault = find_fault[uint64_t](index, slots, bits, n_labels)
+    if fault is not None:
+        raise ValueError(Errors.DS035.format(what=fault))
+
+
+cdef int check_index_length(Py_ssize_t length) except -1:
+    """Raise an error unless an index can have some length. RETURNS: The bits of a
+    bucket."""
+    cdef int bits = get_bucket_bits(length)
+    if not MIN_BUCKET_BITS <= bits <= MAX_BUCKET_BITS or length != (1 << bits) + 1:
+        raise ValueError(Errors.DS035.format(what="its index has the wrong length"))
+    return bits
+
+
+cdef int check_index(const uint32_t[::1] index, Py_ssize_t n_slots) except -1:
+    """Raise an error unless an index points into slots."""
+    cdef Py_ssize_t i
+    cdef bint fits
+    check_index_length(index.shape[0])
+    fits = index[0] == 0 and index[index.shape[0] - 1] == n_slots
+    for i in range(index.shape[0] - 1):
+        fits &= index[i] <= index[i + 1]
+    if not fits:
+        raise ValueError(Errors.DS035.format(what="its index does not fit its slots"))
+    return 0
+
+
+cdef object find_fault(
+    const uint32_t[::1] index, const slot_t[::1] slots, int bits, uint32_t n_labels
+):
+    """What is wrong with weights, or None."""
+    cdef uint32_t n_buckets = 1 << bits
+    cdef uint32_t shared = (1 << (bits - MIN_BUCKET_BITS)) - 1
+    cdef uint32_t i, bucket
+    cdef bint fits = index[0] == 0 and index[n_buckets] == slots.shape[0]
+    cdef bint is_known = True
+    cdef bint agrees = True
+    # How often slots do not ascend, and how often they start a bucket there.
+    cdef uint32_t n_steps = 0
+    cdef uint32_t n_starts = 0
+    with nogil:
+        for bucket in range(n_buckets):
+            fits &= index[bucket] <= index[bucket + 1]
+        if fits:
+            for i in range(<uint32_t>slots.shape[0]):
+                # No "and": without branches it is done for several slots at once.
+                is_known &= (get_label(slots[i]) < n_labels) & (slots[i] & 0xFF != 0)
+            for i in range(1, <uint32_t>slots.shape[0]):
+                n_steps += slots[i] >> 8 <= slots[i - 1] >> 8
+            for bucket in range(n_buckets):
+                i = index[bucket]
+                if i < index[bucket + 1]:
+                    n_starts += i > 0 and slots[i] >> 8 <= slots[i - 1] >> 8
+                    # They share some bits, with the checks between these two as well.
+                    agrees &= get_check(slots[i]) >> (32 - bits) == bucket & shared
+                    i = index[bucket + 1] - 1
+                    agrees &= get_check(slots[i]) >> (32 - bits) == bucket & shared
+    if not fits:
+        return "its index does not fit its slots"
+    if not is_known:
+        return "a weight is zero or has an unknown label"
+    return None if agrees and n_steps == n_starts else "its weights are not in order"
+
+
+def find_labels(slots, int n_labels) -> list:
+    """The labels that have weights, in order; the slots are those of a file that was
+    checked."""
+    if n_labels <= NARROW_LABELS:
+        return mark_labels[uint32_t](slots, n_labels)
+    return mark_labels[uint64_t](slots, n_labels)
+
+
+cdef list mark_labels(const slot_t[::1] slots, int n_labels):
+    cdef vector[char] found = vector[char](max(n_labels, 0))
+    cdef Py_ssize_t i
+    cdef int label
+    for i in range(slots.shape[0]):
+        if get_label(slots[i]) < <uint32_t>n_labels:
+            found[get_label(slots[i])] = True
+    return [label for label in range(n_labels) if found[label]]
+
+
+cdef int get_bucket_bits(Py_ssize_t n_index) noexcept:
+    """The number of bits of a bucket, for the length of an index."""
+    cdef int bits = 0
+    while bits < 62 and (<Py_ssize_t>2 << bits) <= n_index - 1:
+        bits += 1
+    return bits
+
+
+cdef class Scorer:
+    """Scores decisions template by template and stops when the lead is large enough.
+
+    program (Program): The templates.
+    n_labels (int): The number of labels.
+    index (array), slots (array): The weights, see pack_weights.
+    scale (float): The integer that stands for a weight of 1.
+    cardinalities (dict): How many values a column can have, for those columns whose
+        values are small numbers.
+    bias (dict): Integers that are added to the scores of some labels.
+    """
+
+    def __init__(
+        self,
+        Program program not None,
+        int n_labels,
+        const uint32_t[::1] index not None,
+        slots,
+        float scale,
+        dict cardinalities not None,
+        dict bias=None,
+    ):
+        cdef const uint32_t[::1] narrow
+        cdef const uint64_t[::1] wide
+        cdef score_t[::1] bias_view
+        if (
+            self.program is not None
+            or not 0 <= n_labels <= MAX_LABELS_PY
+            or program.c.n_templates > MAX_TEMPLATES
+        ):
+            raise ValueError(Errors.DS216.format(what=f"a scorer of {n_labels} labels"))
+        check_weights(np.asarray(index), slots, n_labels)
+        self.program = program
+        self.index = np.asarray(index)
+        # At least one element, so that there is an address.
+        self.slots = slots if len(slots) else np.zeros(1, dtype=slots.dtype)
+        self.scale = scale
+        self.cardinalities = cardinalities
+        self.c.program = &program.c
+        self.c.kernels = best_kernels()
+        self.c.n_labels = n_labels
+        self.c.width = (max(n_labels, 1) + LANES - 1) // LANES * LANES
+        self.c.n_stages = program.c.n_stages
+        self.c.index = &index[0]
+        self.c.narrow = NULL
+        self.c.wide = NULL
+        if n_labels <= NARROW_LABELS:
+            narrow = self.slots
+            self.c.narrow = &narrow[0]
+        else:
+            wide = self.slots
+            self.c.wide = &wide[0]
+        self.c.shift = 32 - get_bucket_bits(index.shape[0])
+        self.c.bias = NULL
+        self.bias = None
+        if bias and any(bias.values()):
+            self.bias = np.zeros(self.c.width, dtype="int16")
+            for label, value in bias.items():
+                self.bias[label] = value
+            bias_view = self.bias
+            self.c.bias = &bias_view[0]
+        self._compile()
+        self.slots = slots
+
+    @property
+    def n_labels(self) -> int:
+        return self.c.n_labels
+
+    @property
+    def width(self) -> int:
+        return self.c.width
+
+    @property
+    def n_rows(self) -> int:
+        return self.c.n_rows
+
+    def margins(self, margin) -> list:
+        """The margin of each stage but the last, as integers.
+
+        margin (float or list[float]): One for all stages or one for each.
+        """
+        cdef double value, scaled
+        n_stages = self.c.n_stages
+        values = list(margin) if isinstance(margin, (list, tuple)) else [margin] * (n_stages - 1)
+        margins = []
+
+
+        for value in values:
+            scaled = ceil(value * self.scale)
+            # Larger than any lead: never exit early.
+            margins.append(1 << 17 if scaled > 1 << 16 else int(scaled))
+        return margins
+
+    cdef int _compile(self) except -1:
+        cdef FusedC fused
+        cdef StageC stage
+        cdef score_t* rows
+        specs = self.program.templates.templates
+        lexical = set(self.program.lexical)
+        dense = self.c.width <= MAX_DENSE_WIDTH
+        ends = self.program.templates.checkpoints
+        groups = []                 # per stage: {place: templates over one lexeme}
+        for first, end in zip((0, *ends), ends):
+            by_place = {}
+            for t in range(first, end):
+                places = {atom.place for atom in specs[t].atoms}
+                if dense and len(places) == 1 and all(
+                    atom.column in lexical for atom in specs[t].atoms
+                ):
+                    by_place.setdefault(places.pop(), []).append(t)
+            groups.append(by_place)
+        if sum(map(len, groups)) > MAX_FUSED_ROWS:
+            # Many short stages: a row for each template would only fill the caches.
+            groups = [{} for _ in groups]
+        plans = []
+        for first, end, by_place in zip((0, *ends), ends, groups):
+            fused_ones = {t for members in by_place.values() for t in members}
+            others = [t for t in range(first, end) if t not in fused_ones]
+            plans.append(self._plan_tables(others, dense))
+        # All in one array, which large pages may be found for.
+        n_rows = sum(self._count_rows(atoms) for plan in plans for atoms, _ in plan)
+        self._table_rows = allocate(n_rows * self.c.width * sizeof(score_t))
+        rows = <score_t*><uintptr_t>self._table_rows.ctypes.data
+        for first, end, by_place, plan in zip((0, *ends), ends, groups, plans):
+            done = set()
+            stage.first_fused = self._fused.size()
+            for place, members in by_place.items():
+                fused.place = self.program.places.index(place)
+                fused.row = self._fused.size()
+                fused.first = self._fused_templates.size()
+                for t in members:
+                    self._fused_templates.push_back(t)
+                fused.end = self._fused_templates.size()
+                self._fused.push_back(fused)
+                done.update(members)
+            stage.end_fused = self._fused.size()
+            stage.first_table = self._tables.size()
+            for atoms, members in plan:
+                self._add_table(atoms, members, rows)
+                rows += <size_t>self._count_rows(atoms) * self.c.width
+                done.update(members)
+            stage.end_table = self._tables.size()
+            stage.first_hashed = self._hashed.size()
+            for t in range(first, end):
+                if t not in done:
+                    self._hashed.push_back(t)
+            stage.end_hashed = self._hashed.size()
+            self._stages.push_back(stage)
+        self.c.stages = self._stages.data()
+        self.c.fused = self._fused.data()
+        self.c.n_fused = self._fused.size()
+        self.c.n_rows = self._fused.size()
+        self.c.fused_templates = self._fused_templates.data()
+        self.c.tables = self._tables.data()
+        self.c.hashed = self._hashed.data()
+        return 0
+
+    def _plan_tables(self, candidates, dense):
+        """Templates over small columns, gathered so that one table serves a template
+        and all those that look at a part of its atoms."""
+        if self.program is None or self.c.width == 0:
+            raise ValueError(Errors.DS216.format(what="a scorer that was never made"))
+        specs = self.program.templates.templates
+        most_rows = MAX_TABLE_BYTES // (self.c.width * sizeof(score_t))
+        small = [
+            t for t in candidates if dense and self._count_rows(specs[t].atoms) <= most_rows
+        ]
+        tables = []
+        for t in sorted(small, key=lambda t: (-len(specs[t].atoms), t)):
+            for atoms, members in tables:
+                if set(specs[t].atoms) <= set(atoms):
+                    members.append(t)
+                    break
+            else:
+                tables.append((list(specs[t].atoms), [t]))
+        return tables[:MAX_ROWS - MAX_FUSED_ROWS - 1]
+
+    def _count_rows(self, atoms) -> int:
+        """How many values some atoms have together, or too many."""
+        size = 1
+        if self.cardinalities is None:
+            raise ValueError(Errors.DS216.format(what="a scorer that was never made"))
+        for atom in atoms:
+            size *= self.cardinalities.get(atom.column, MAX_TABLE_BYTES)
+        return size
+
+    cdef int _add_table(self, list atoms, list templates, score_t* rows) except -1:
+        """Fill a table of zeros by going through all values of its atoms."""
+        cdef TableC table
+        cdef size_t size = 1
+        cdef size_t row
+        cdef int i, t, n_positions
+        cdef int[MAX_ATOMS] positions
+        cdef size_t[MAX_ATOMS] cardinalities
+        cdef size_t[MAX_ATOMS] values
+        cdef uint64_t state
+        cdef vector[feat_t] keys
+        cdef LimitC limit
+        table.n_atoms = len(atoms)
+        for i, atom in enumerate(atoms):
+            table.atoms[i] = self.program.bind(atom)
+            cardinalities[i] = self.cardinalities[atom.column]
+            table.strides[i] = size
+            size *= cardinalities[i]
+            limit.n_values = cardinalities[i]
+            if table.atoms[i].place >= 0:
+                limit.column = table.atoms[i].column
+                self.lexical_limits.push_back(limit)
+            else:
+                limit.column = self.program.dynamic.index(atom.column)
+                self.dynamic_limits.push_back(limit)
+        keys.resize(size)
+        for t in templates:
+            spec = self.program.templates.templates[t]
+            n_positions = len(spec.atoms)
+            for i in range(n_positions):
+                positions[i] = atoms.index(spec.atoms[i])
+            memset(values, 0, sizeof(values))
+            for row in range(size):
+                state = self.program.c.templates[t].seed
+                for i in range(n_positions):
+                    state = mix(state, values[positions[i]])
+                keys[row] = finish(state)
+                # The values of the next row: count on, from the first atom.
+                i = 0
+                while i < table.n_atoms:
+                    values[i] += 1
+                    if values[i] < cardinalities[i]:
+                        break
+                    values[i] = 0
+                    i += 1
+            add_features(&self.c, keys.data(), size, rows, self.c.width)
+        table.rows = rows
+        self._tables.push_back(table)
+        return 0
+
+
+cdef inline void prefetch_slots(const ScorerC* scorer, feat_t key) noexcept nogil:
+    cdef uint32_t first = scorer.index[key >> scorer.shift]
+    if scorer.narrow != NULL:
+        DYNSEL_PREFETCH(&scorer.narrow[first])
+    else:
+        DYNSEL_PREFETCH(&scorer.wide[first])
+
+
+cdef void add_features(
+    const ScorerC* scorer, const feat_t* keys, size_t n, score_t* scores, size_t step
+) noexcept nogil:
+    """Add the weights of many features, without waiting for each.
+
+    scores: Where those of the first go; those of the next one go a step further.
+    """
+    cdef size_t i
+    for i in range(min(n, <size_t>(2 * AHEAD))):
+        DYNSEL_PREFETCH(&scorer.index[keys[i] >> scorer.shift])
+    for i in range(min(n, <size_t>AHEAD)):
+        prefetch_slots(scorer, keys[i])
+    for i in range(n):
+        if i + 2 * AHEAD < n:
+            DYNSEL_PREFETCH(&scorer.index[keys[i + 2 * AHEAD] >> scorer.shift])
+        if i + AHEAD < n:
+            prefetch_slots(scorer, keys[i + AHEAD])
+        add_slots(scorer, keys[i], scores + i * step)
+
+
+cdef void fill_rows(
+    const ScorerC* scorer, LexemeRecC* record, score_t* rows
+) noexcept nogil:
+    """Fill the fused rows of a lexeme: for each the sum of its templates."""
+    cdef ContextC context
+    cdef LexemeRecC* places[MAX_PLACES]
+    cdef feat_t[MAX_TEMPLATES] keys
+    cdef const FusedC* fused
+    cdef int i, j
+    for i in range(MAX_PLACES):
+        places[i] = record
+    context.lexemes = places
+    context.dynamic = NULL
+    memset(rows, 0, <size_t>scorer.n_rows * scorer.width * sizeof(score_t))
+    for i in range(scorer.n_fused):
+        fused = &scorer.fused[i]
+        for j in range(fused.first, fused.end):
+            keys[j - fused.first] = get_key(
+                &scorer.program.templates[scorer.fused_templates[j]], &context
+            )
+        add_features(
+            scorer,
+            keys,
+            fused.end - fused.first,
+            rows + <size_t>fused.row * scorer.width,
+            0,
+        )
+
+
+cdef inline int get_fused(
+    const ScorerC* scorer, int s, const ContextC* context, const score_t** rows
+) noexcept nogil:
+    cdef const FusedC* fused
+    cdef int i, n_rows = 0
+    for i in range(scorer.stages[s].first_fused, scorer.stages[s].end_fused):
+        fused = &scorer.fused[i]
+        rows[n_rows] = (
+            context.lexemes[fused.place].rows + <size_t>fused.row * scorer.width
+        )
+        n_rows += 1
+    return n_rows
+
+
+cdef void sum_fused(
+    const ScorerC* scorer, int stage, const ContextC* context, score_t* sums
+) noexcept nogil:
+    """Add up what a stage gets from the rows of lexemes alone, and the first one from
+    the bias. It can be worked out ahead, for many decisions that do not have to wait
+    for each other."""
+    cdef const score_t* rows[MAX_ROWS]
+    cdef int n_rows = get_fused(scorer, stage, context, rows)
+    if stage == 0 and scorer.bias != NULL:
+        rows[n_rows] = scorer.bias
+        n_rows += 1
+    scorer.kernels.sum_rows(sums, rows, n_rows, scorer.width)
+
+
+cdef DecisionC decide(
+    const ScorerC* scorer,
+    const ContextC* context,
+    const score_t* limits,
+    const int* margins,
+    score_t* scores,
+    int first_stage=0,
+    int end_stage=MAX_STAGES,
+) noexcept nogil:
+    """Make one decision.
+
+    context: What the decision sees.
+    limits: [width] The largest score_t for a valid label, else the smallest.
+    margins: [n_stages - 1] The lead that ends each stage but the last.
+    scores: [width] What sum_fused gave for the first stage; holds the scores that
+        decided afterwards.
+    first_stage: Where to go on; what is before is in the scores.
+    end_stage: Where to stop for now, if the decision is not made by then.
+    """
+    cdef const score_t* rows[MAX_ROWS]
+    cdef feat_t[MAX_TEMPLATES] keys
+    cdef const StageC* stage
+    cdef const TableC* table
+    cdef Verdict verdict
+    cdef DecisionC decision
+    cdef int s = first_stage
+    cdef int i, j, n_rows, n_keys, margin
+    cdef size_t row
+    while True:
+        stage = &scorer.stages[s]
+        n_keys = 0
+        for i in range(stage.first_hashed, stage.end_hashed):
+            keys[n_keys] = get_key(&scorer.program.templates[scorer.hashed[i]], context)
+            DYNSEL_PREFETCH(&scorer.index[keys[n_keys] >> scorer.shift])
+            n_keys += 1
+        rows[0] = scores
+        n_rows = 1
+        if s:
+            n_rows += get_fused(scorer, s, context, &rows[1])
+        for i in range(stage.first_table, stage.end_table):
+            table = &scorer.tables[i]
+            row = get_atom(&table.atoms[0], context)
+            for j in range(1, table.n_atoms):
+                row += get_atom(&table.atoms[j], context) * table.strides[j]
+            rows[n_rows] = table.rows + row * scorer.width
+            n_rows += 1
+        if n_rows > 1:
+            scorer.kernels.sum_rows(scores, rows, n_rows, scorer.width)
+        for i in range(n_keys):
+            prefetch_slots(scorer, keys[i])
+        for i in range(n_keys):
+            add_slots(scorer, keys[i], scores)
+        margin = margins[s] if s + 1 < scorer.n_stages else 0
+        verdict = scorer.kernels.judge(scores, limits, scorer.width, max(margin, 1))
+        decision.is_made = margin == 0 or verdict.close <= 1
+        if decision.is_made:
+            break
+        s += 1
+        if s == end_stage:
+            # With a margin, it is the first of those that are close.
+            verdict = scorer.kernels.judge(scores, limits, scorer.width, 1)
+            break
+    decision.label = verdict.label
+    decision.stage = s
+    return decision
+
+
+def kernel_names() -> list:
+    """The forms of the kernels that this machine can run, the plain one first."""
+    return [
+        get_kernels(kind).name.decode("ascii")
+        for kind in range(N_KERNELS)
+        if get_kernels(kind) != NULL
+    ]
+
+
+def run_kernels(int kind, const score_t[:, ::1] rows not None, limits, int margin):
+    """What the kernels of a kind make of some rows, for tests.
+
+    RETURNS (tuple): The sums of the rows; the first valid label above the best minus
+        the margin; and whether there is none (0), only this (1) or more (2).
+    """
+    cdef const Kernels* kernels = get_kernels(kind)
+    cdef const score_t[::1] limit_view = limits
+    cdef vector[const score_t*] pointers
+    cdef int width = rows.shape[1]
+    cdef int i
+    if (
+        kernels == NULL
+        or limit_view.shape[0] != width
+        or width == 0
+        or width % LANES
+        or margin < 1
+    ):
+        raise ValueError(kind, width, margin)
+    sums = np.zeros(width, dtype="int16")
+    cdef score_t[::1] view = sums
+    for i in range(rows.shape[0]):
+        pointers.push_back(&rows[i, 0])
+    kernels.sum_rows(&view[0], pointers.data(), rows.shape[0], width)
+    verdict = kernels.judge(&view[0], &limit_view[0], width, margin)
+    return sums.tolist(), verdict.label, min(verdict.close, 2)

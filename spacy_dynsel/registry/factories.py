@@ -1,0 +1,226 @@
+"""Factories and their metadata. A .py file, since configs need real annotations."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from spacy.language import Language
+from thinc.api import Model
+
+from ..base.settings import TASK_SETTINGS, LearnerSettings
+from ..pipeline.ner import DynselNER
+from ..pipeline.parser import DynselParser
+from ..pipeline.tagger import DynselTagger
+from ..tasks.arc_eager import engine as transitions
+from ..tasks.bilou import engine as bilou
+from ..tasks.tagging import engine as tagging
+
+
+def _templates(name: str) -> dict[str, Any]:
+    """A block for a list that ships with the package."""
+    return {"default": name, "path": None, "lines": None, "checkpoints": None}
+
+
+def _learner(**settings: Any) -> dict[str, Any]:
+    """A block for a learner, without what its task makes no use of."""
+    found = {**asdict(LearnerSettings()), **settings}
+    return {
+        name: value
+        for name, value in found.items()
+        if value is not None or name not in TASK_SETTINGS
+    }
+
+
+DEFAULT_TAGGER_MODEL = {
+    "@architectures": "spacy_dynsel.DynamicTagger.v1",
+    "class_min_count": 10,
+    "class_min_share": 0.4,
+    "folds": None,
+    "templates": _templates("tagger"),
+    "learner": _learner(**tagging.DEFAULTS),
+}
+
+
+@Language.factory(  # type: ignore[untyped-decorator]
+    "dynsel_tagger",
+    assigns=["token.tag"],
+    default_config={
+        "model": DEFAULT_TAGGER_MODEL,
+        "margin": 6.0,
+        "n_threads": 1,
+        "cache_size": 50_000,
+        "confidence": False,
+        "keep_training_state": False,
+        "overwrite": False,
+        "neg_prefix": "!",
+        "scorer": {"@scorers": "spacy.tagger_scorer.v1"},
+    },
+    default_score_weights={
+        "tag_acc": 1.0,
+        "pos_acc": 0.0,
+        "tag_micro_p": None,
+        "tag_micro_r": None,
+        "tag_micro_f": None,
+    },
+)
+def make_tagger(
+    nlp: Language,
+    name: str,
+    model: Model,
+    margin: float | list[float],
+    n_threads: int,
+    cache_size: int,
+    confidence: bool,
+    keep_training_state: bool,
+    overwrite: bool,
+    neg_prefix: str,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> DynselTagger:
+    return DynselTagger(
+        nlp.vocab,
+        model,
+        name,
+        margin=margin,
+        n_threads=n_threads,
+        cache_size=cache_size,
+        confidence=confidence,
+        keep_training_state=keep_training_state,
+        overwrite=overwrite,
+        neg_prefix=neg_prefix,
+        scorer=scorer,
+    )
+
+
+DEFAULT_NER_MODEL = {
+    "@architectures": "spacy_dynsel.DynamicNER.v1",
+    "direction": "ltr",
+    "seeds": 1,
+    "gazetteers": None,
+    "two_passes": False,
+    "templates": _templates("ner"),
+    "learner": _learner(margin=8.0, delta=0.01, **bilou.DEFAULTS),
+}
+
+
+@Language.factory(  # type: ignore[untyped-decorator]
+    "dynsel_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    default_config={
+        "model": DEFAULT_NER_MODEL,
+        "margin": 4.0,
+        "o_bias": 0.0,
+        "n_threads": 1,
+        "cache_size": 50_000,
+        "confidence": False,
+        "keep_training_state": False,
+        "incorrect_spans_key": None,
+        "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+    },
+    default_score_weights={
+        "ents_f": 1.0,
+        "ents_p": 0.0,
+        "ents_r": 0.0,
+        "ents_per_type": None,
+    },
+)
+def make_ner(
+    nlp: Language,
+    name: str,
+    model: Model,
+    margin: float | list[float],
+    o_bias: float,
+    n_threads: int,
+    cache_size: int,
+    confidence: bool,
+    keep_training_state: bool,
+    incorrect_spans_key: str | None,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> DynselNER:
+    return DynselNER(
+        nlp.vocab,
+        model,
+        name,
+        margin=margin,
+        o_bias=o_bias,
+        n_threads=n_threads,
+        cache_size=cache_size,
+        confidence=confidence,
+        keep_training_state=keep_training_state,
+        incorrect_spans_key=incorrect_spans_key,
+        scorer=scorer,
+    )
+
+
+DEFAULT_PARSER_MODEL = {
+    "@architectures": "spacy_dynsel.DynamicParser.v1",
+    "seeds": 1,
+    "folds": 4,
+    "actions": _templates("parser_actions"),
+    "labels": _templates("parser_labels"),
+    "boundaries": _templates("parser_boundaries"),
+    "branches": _templates("parser_branches"),
+    "trees": _templates("parser_trees"),
+    "learner": _learner(margin=8.0, prune=2.0, **transitions.DEFAULTS),
+    "label_learner": _learner(margin=6.0, prune=2.0),
+}
+
+
+@Language.factory(  # type: ignore[untyped-decorator]
+    "dynsel_parser",
+    requires=["token.tag"],
+    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+    default_config={
+        "model": DEFAULT_PARSER_MODEL,
+        "margin": 7.0,
+        "label_margin": 6.0,
+        "branches": 8,
+        "branch_lead": 3.0,
+        "n_threads": 1,
+        "cache_size": 50_000,
+        "confidence": False,
+        "keep_training_state": False,
+        "min_label_freq": 10,
+        "scorer": {"@scorers": "spacy.parser_scorer.v1"},
+        "split_blank_lines": None,
+    },
+    default_score_weights={
+        "dep_uas": 0.5,
+        "dep_las": 0.5,
+        "dep_las_per_type": None,
+        "sents_p": None,
+        "sents_r": None,
+        "sents_f": 0.0,
+    },
+)
+def make_parser(
+    nlp: Language,
+    name: str,
+    model: Model,
+    margin: float | list[float],
+    label_margin: float | list[float],
+    branches: int,
+    branch_lead: float,
+    n_threads: int,
+    cache_size: int,
+    confidence: bool,
+    keep_training_state: bool,
+    min_label_freq: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+    split_blank_lines: bool | None,
+) -> DynselParser:
+    return DynselParser(
+        nlp.vocab,
+        model,
+        name,
+        margin=margin,
+        label_margin=label_margin,
+        branches=branches,
+        branch_lead=branch_lead,
+        n_threads=n_threads,
+        cache_size=cache_size,
+        confidence=confidence,
+        keep_training_state=keep_training_state,
+        min_label_freq=min_label_freq,
+        scorer=scorer,
+        split_blank_lines=split_blank_lines,
+    )

@@ -1,0 +1,59 @@
+from typing import Any
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ...core.forms.line_table import ShortLines
+from ...core.forms.narrow import SmallScorer
+from ...core.forms.wide import RowScorer
+from ...core.lexicon import Lexicon
+from ...spacy_io.bridge import LexemeReader
+from .features import Features, TagMap
+from .ranking import RankFeatures
+
+ROOT: int
+SPACE: int
+
+class ParseBatch:
+    heads: np.ndarray
+    labels: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    action_counts: np.ndarray
+    label_counts: np.ndarray
+    leads: Any
+    stages: Any
+    made_by: Any
+
+    def __init__(
+        self,
+        heads: np.ndarray,
+        labels: np.ndarray,
+        starts: np.ndarray,
+        ends: np.ndarray,
+        action_counts: np.ndarray,
+        label_counts: np.ndarray,
+        leads: np.ndarray | None = None,
+        stages: np.ndarray | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+def parse(
+    docs: list[Doc],
+    lexicon: Lexicon,
+    reader: LexemeReader,
+    tags: TagMap,
+    features: tuple[Features, Features, Features],
+    actions: SmallScorer,
+    labels: RowScorer,
+    boundaries: SmallScorer | None,
+    margins: tuple[list[int], list[int], list[int]],
+    n_threads: int,
+    n_branches: int = 0,
+    branch_lead: float = 0,
+    rank_features: RankFeatures | None = None,
+    ranks: ShortLines | None = None,
+    trace: list[Any] | None = None,
+    with_leads: bool = False,
+    split_blank_lines: bool = False,
+) -> ParseBatch: ...

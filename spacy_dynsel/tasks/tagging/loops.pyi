@@ -1,0 +1,64 @@
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ...core.forms.cached import Scorer
+from ...core.learner import Learner
+from ...core.lexicon import Lexicon
+from ...spacy_io.bridge import LexemeReader
+
+REACH: int
+MISSING: int
+NOT: int
+
+class TagBatch:
+    labels: np.ndarray
+    ends: np.ndarray
+    stage_counts: np.ndarray
+    leads: Any
+    stages: Any
+    made_by: Any
+
+    def __init__(
+        self,
+        labels: np.ndarray,
+        ends: np.ndarray,
+        stage_counts: np.ndarray,
+        leads: np.ndarray | None = None,
+        stages: np.ndarray | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, i: int) -> np.ndarray: ...
+    def __iter__(self) -> Iterator[np.ndarray]: ...
+
+class TrainingBatch:
+    def __init__(
+        self,
+        docs: list[Doc],
+        gold: np.ndarray,
+        ranges: np.ndarray,
+        lexicon: Lexicon,
+        reader: LexemeReader,
+    ) -> None: ...
+    def count(self, learner: Learner) -> None: ...
+    def update(
+        self,
+        learner: Learner,
+        drop: float,
+        word_dropout: float,
+        predicted_history: float,
+    ) -> float: ...
+    def guess(self, learner: Learner) -> np.ndarray: ...
+    def explain(self, scorer: Scorer, labels: np.ndarray) -> np.ndarray: ...
+
+def predict(
+    docs: list[Doc],
+    lexicon: Lexicon,
+    reader: LexemeReader,
+    scorer: Scorer,
+    margins: list[int],
+    n_threads: int,
+    with_leads: bool = False,
+) -> TagBatch: ...
