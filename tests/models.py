@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_dynsel.base.model_file import dump_model
+from spacy_dynsel.core.model_file import dump_model
 from spacy_dynsel.base.templates import Templates, parse_templates
 from spacy_dynsel.core.forms.cached import pack_weights
 

@@ -11,7 +11,7 @@ import numpy as np
 from spacy import attrs
 from spacy.tokens import Doc, Token
 
-from spacy_dynsel.base.model_file import load_model
+from spacy_dynsel.core.model_file import load_model
 from spacy_dynsel.base.templates import Template, Templates, parse_templates
 from spacy_dynsel.core.forms.cached import unpack_weights
 

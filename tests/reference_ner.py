@@ -22,7 +22,7 @@ from reference import (
     lexical_atom,
     mix,
 )
-from spacy_dynsel.base.model_file import load_model
+from spacy_dynsel.core.model_file import load_model
 from spacy_dynsel.base.templates import Templates, parse_templates
 from spacy_dynsel.core.forms.cached import unpack_weights
 

@@ -17,7 +17,7 @@ from embedded import learn, make_examples, read_docs, strip
 from spacy_dynsel.cli.reliability import reliability
 from spacy_dynsel.confidence.maps import (
     METHODS,
-    Calibration,
+    ConfidenceMap,
     Evidence,
     calibration_error,
     choose,
@@ -58,7 +58,7 @@ def test_true_probabilities_are_found(method):
     # What is simpler may be chosen where it is as good.
     assert choice.losses[method] <= min(choice.losses.values()) + 1e-3
     other, _, true = simulate(WORLDS[method], 5_000, seed=1)
-    assert np.abs(choice.calibration(other) - true).mean() < 0.02
+    assert np.abs(choice.chosen(other) - true).mean() < 0.02
     assert choice.losses["temperature"] > choice.losses[method] + 0.005 or (
         method == "temperature"
     )
@@ -75,7 +75,7 @@ def test_units_without_rival_and_empty_groups():
         assert found[0] > found[1]
 
 
-def test_calibration_error():
+def test_confidence_map_error():
     probabilities = np.array([0.9] * 10 + [0.5] * 10)
     right = np.array([True] * 7 + [False] * 3 + [True, False] * 5)
     assert calibration_error(probabilities, right) == pytest.approx(0.1)
@@ -86,10 +86,10 @@ def test_calibration_error():
     assert [one.caught for one in half] == pytest.approx([0.0, 5 / 8, 1.0])
 
 
-def test_malformed_calibrations_are_refused():
+def test_malformed_confidence_maps_are_refused():
     evidence, right, _ = simulate(curved, 500, seed=0)
     data = fit(evidence, right, "isotonic", 2).to_dict()
-    again = Calibration.from_dict(srsly.json_loads(srsly.json_dumps(data)))
+    again = ConfidenceMap.from_dict(srsly.json_loads(srsly.json_dumps(data)))
     assert (again(evidence) == fit(evidence, right, "isotonic", 2)(evidence)).all()
     for change in (
         {"method": "magic"},
@@ -103,9 +103,9 @@ def test_malformed_calibrations_are_refused():
         {"more": 1},
     ):
         with pytest.raises(ValueError, match="DS191"):
-            Calibration.from_dict({**data, **change})
+            ConfidenceMap.from_dict({**data, **change})
     with pytest.raises(ValueError, match="DS191"):
-        Calibration.from_dict(3)
+        ConfidenceMap.from_dict(3)
 
 
 def test_too_little_data():
@@ -359,7 +359,7 @@ def test_models_without_the_settings_load(folder, tmp_path):
     assert not nlp("She saw it .").user_data
 
 
-def test_new_weights_forget_the_calibration(fitted):
+def test_new_weights_forget_the_confidence_map(fitted):
     examples = make_examples(fitted, read_docs(fitted.vocab, "dev", 20))
     fitted.initialize(lambda: examples)
     for name in NAMES:

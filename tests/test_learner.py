@@ -11,7 +11,7 @@ from reference import template_key
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import Templates, parse_templates
 from spacy_dynsel.core.forms.cached import unpack_weights
-from spacy_dynsel.tasks.tagging.engine import GoldDoc, TaggingModel
+from spacy_dynsel.tasks.tagging.engine import GoldDoc, TaggingEngine
 
 NLP = spacy.blank("en")
 TEMPLATES = parse_templates(
@@ -91,7 +91,7 @@ class ReferenceLearner:
 
 
 def new_model(options: LearnerSettings, templates: Templates = TEMPLATES):
-    return TaggingModel(templates, options, class_min_count=1, class_min_share=0.0)
+    return TaggingEngine(templates, options, class_min_count=1, class_min_share=0.0)
 
 
 def gold_doc(words: list[str], labels: list[int]) -> GoldDoc:
@@ -172,7 +172,7 @@ def random_corpus(n_sentences: int, seed: int = 0) -> list[GoldDoc]:
     return golds
 
 
-def accuracy(model: TaggingModel, golds: list[GoldDoc], margin: float) -> float:
+def accuracy(model: TaggingEngine, golds: list[GoldDoc], margin: float) -> float:
     batch = model.predict([gold.doc for gold in golds], margin, 1)
     return float((batch.labels == np.concatenate([g.labels for g in golds])).mean())
 

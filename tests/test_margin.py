@@ -5,11 +5,11 @@ import pytest
 import spacy
 
 from conftest import SENTENCES
-from spacy_dynsel.base.model_file import dump_model, load_model
+from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import parse_templates
 from spacy_dynsel.core.forms.cached import unpack_weights
-from spacy_dynsel.tasks.tagging.engine import TaggingModel
+from spacy_dynsel.tasks.tagging.engine import TaggingEngine
 
 INFINITY = float("inf")
 TEXTS = [words for words, _ in SENTENCES] + ["A saw hits two green Balls , hard !"]
@@ -23,7 +23,7 @@ def test_infinity_equals_the_full_model(nlp, tagger):
     first = meta["templates"].index("---") + 1
     lines = meta["templates"][:first]
     lines += [line for line in meta["templates"][first:] if line != "---"]
-    full = TaggingModel(
+    full = TaggingEngine(
         parse_templates(lines), LearnerSettings(), class_min_count=1, class_min_share=0
     )
     full.from_bytes(dump_model({**meta, "templates": lines}, arrays))

@@ -14,7 +14,7 @@ from spacy_dynsel.base.templates import Templates, default_templates, parse_temp
 from spacy_dynsel.tasks.bilou.engine import (
     MAX_TRUSTED_LEAD,
     PLACES,
-    EntityModel,
+    EntityEngine,
 )
 
 NLP = spacy.blank("en")
@@ -103,7 +103,7 @@ def random_model(
 
 
 def load(templates: Templates, data: bytes, direction: str, cache_size: int = 1000):
-    model = EntityModel(templates, LearnerSettings(), direction=direction, seeds=1)
+    model = EntityEngine(templates, LearnerSettings(), direction=direction, seeds=1)
     model.max_lexemes = cache_size
     model.from_bytes(data)
     return model

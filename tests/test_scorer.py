@@ -21,7 +21,7 @@ from spacy_dynsel.core.forms.cached import (
     run_kernels,
     unpack_weights,
 )
-from spacy_dynsel.tasks.tagging.engine import PLACES, TaggingModel
+from spacy_dynsel.tasks.tagging.engine import PLACES, TaggingEngine
 
 NLP = spacy.blank("en")
 WORDS = [
@@ -142,8 +142,8 @@ def random_model(
     )
 
 
-def load(templates: Templates, data: bytes, cache_size: int) -> TaggingModel:
-    model = TaggingModel(
+def load(templates: Templates, data: bytes, cache_size: int) -> TaggingEngine:
+    model = TaggingEngine(
         templates, LearnerSettings(), class_min_count=1, class_min_share=0.0
     )
     model.max_lexemes = cache_size

@@ -18,7 +18,7 @@ from spacy.vocab import Vocab
 
 from conftest import make_example, train_tagger
 from embedded import learn, make_examples, read_docs, strip
-from spacy_dynsel.confidence.maps import Calibration
+from spacy_dynsel.confidence.maps import ConfidenceMap
 from spacy_dynsel.spacy_io.bridge import (
     find_blank_lines,
     find_words,
@@ -176,8 +176,8 @@ def nlp():
             [group / 10, *(0.1 * (i + 1 + group) for i in range(n_leads))]
             for group in range(component.engine.n_groups)
         ]
-        component.calibrate(
-            Calibration("platt", [20.0] * n_leads, 1.0, weights, [0.0], [0.5])
+        component.set_confidence_map(
+            ConfidenceMap("platt", [20.0] * n_leads, 1.0, weights, [0.0], [0.5])
         )
         component.confidence = True
     return nlp

@@ -399,12 +399,12 @@ def test_a_state_of_another_training_is_refused(tmp_path):
     assert annotate(loaded) == expected
 
 
-def test_a_refused_initialize_keeps_the_calibration(made):
+def test_a_refused_initialize_keeps_the_confidence_map(made):
     nlp, pipe = made
-    pipe.cfg["calibration"] = stored = {"kept": True}
+    pipe.cfg["confidence_map"] = stored = {"kept": True}
     with pytest.raises(OSError, match="broken"):
         pipe.initialize(failing_stream([make_example(nlp)], 1))
-    assert pipe.cfg["calibration"] is stored
+    assert pipe.cfg["confidence_map"] is stored
 
 
 def test_labels_outlive_zones():

@@ -16,8 +16,6 @@ from wasabi import msg
 from ..base.atomic import write_file
 from ..base.errors import Errors
 from ..pipeline.component import DynselComponent
-from ..pipeline.ner import DynselNER
-from ..pipeline.tagger import DynselTagger
 
 # What only costs time when all that is wanted is an order of templates.
 SIMPLER = {"folds": 0, "seeds": 1, "two_passes": False}
@@ -128,19 +126,18 @@ def check_annotation(
     component: DynselComponent, examples: Iterable[Example], path: Any
 ) -> None:
     """Raise an error unless there is something to learn."""
-    if isinstance(component, DynselTagger):
-        attribute, what = "TAG", "no token has a tag"
-    elif isinstance(component, DynselNER):
-        attribute, what = "ENT_IOB", "no token has an entity tag, not even O"
-    else:
-        attribute, what = "DEP", "no token has a head"
+    attribute = component.gold_attribute
     if not any(example.reference.has_annotation(attribute) for example in examples):
-        raise ValueError(Errors.DS135.format(path=path, name=component.name, what=what))
+        raise ValueError(
+            Errors.DS135.format(
+                path=path, name=component.name, what=component.gold_missing
+            )
+        )
 
 
 def share_tags(component: Any, examples: list[Example]) -> None:
     """Show gold tags to a component that looks at tags, where there are no others."""
-    if isinstance(component, DynselTagger):
+    if component.gold_attribute == "TAG":
         return
     bare_ones = [
         example

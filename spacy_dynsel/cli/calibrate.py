@@ -3,31 +3,24 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import srsly
 from spacy.cli._util import Arg, Opt, import_code
-from spacy.training import Example
 from wasabi import msg
 
 from ..base.atomic import write_file
 from ..base.errors import Errors
-from ..base.timing import seconds
 from ..ordering.calibration import (
-    MAX_KNOBS,
-    Outcome,
     Verdict,
     check_size,
     find_path,
     follow,
     one_margin,
 )
-from ..ordering.decisions import get_golds
+from ..ordering.knobs import Knob, Measured, make_knobs, turn
 from ..registry.describing import META_KEY
-from ..spacy_io.bridge import find_words
-from ..tasks.bilou.engine import MISSING
-from ..tasks.engine import get_fold
+from ..tasks.folds import get_fold
 from ._data import (
     check_annotation,
     component_file,
@@ -68,19 +61,6 @@ def calibrate_cli(
         per_stage=per_stage,
         dry_run=dry_run,
     )
-
-
-class Knob(NamedTuple):
-    """A margin, or several of neighbouring stages that are turned together.
-
-    setting (str): "margin" or "label_margin".
-    stages (range): The stages.
-    base (float): The margin of training.
-    """
-
-    setting: str
-    stages: range
-    base: float
 
 
 def calibrate(
@@ -166,88 +146,6 @@ def write_promise(meta_path: Path, component: Any, result: dict[str, Any]) -> No
         "promise": {key: result[key] for key in ("max_loss", "confidence")},
     }
     write_file(meta_path, (srsly.json_dumps(meta, indent=2) + "\n").encode("utf8"))
-
-
-def make_knobs(component: Any) -> list[Knob]:
-    """The margins that can be turned."""
-    engine = component.engine
-    knobs = []
-    parts = [("margin", engine.n_stages, engine.settings)]
-    if hasattr(component, "label_margin"):
-        parts.append(("label_margin", engine.n_label_stages, engine.label_settings))
-    for setting, n_stages, settings in parts:
-        n_knobs = min(n_stages - 1, MAX_KNOBS)
-        bounds = np.linspace(0, n_stages - 1, n_knobs + 1).round().astype(int)
-        bases = settings.stage_margins(n_stages)
-        for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            knobs.append(Knob(setting, range(start, end), bases[start]))
-    return knobs
-
-
-def turn(component: Any, knobs: Sequence[Knob], factors: Sequence[float]) -> None:
-    """Set the margins of a component."""
-    margins: dict[str, list[float]] = {}
-    for knob, factor in zip(knobs, factors, strict=True):
-        values = [round(knob.base * factor, 4)] * len(knob.stages)
-        margins.setdefault(knob.setting, []).extend(values)
-    for setting, values in margins.items():
-        # One number where it says the same.
-        same = len(set(values)) == 1
-        setattr(component, setting, values[0] if same else values)
-
-
-class Measured:
-    """A component on some data: which units are right with which margins."""
-
-    def __init__(
-        self, component: Any, knobs: list[Knob], examples: list[Example]
-    ) -> None:
-        self.component = component
-        self.knobs = knobs
-        self.docs = [example.predicted for example in examples]
-        self.golds = get_golds(component, examples)
-        self.everything = self([math.inf] * len(knobs))
-        self.full = self.everything.right
-
-    def __call__(self, factors: Sequence[float]) -> Outcome:
-        turn(self.component, self.knobs, factors)
-        if not self.docs:
-            return Outcome(np.zeros(0, dtype=bool), 0.0)
-        return Outcome(
-            *count_right(self.component, self.component._predict(self.docs), self.golds)
-        )
-
-    def time(self, factors: Sequence[float]) -> float:
-        """The seconds that a prediction takes."""
-        turn(self.component, self.knobs, factors)
-        start = seconds()
-        self.component._predict(self.docs)
-        return seconds() - start
-
-
-def count_right(
-    component: Any, batch: Any, golds: Sequence[Any]
-) -> tuple[np.ndarray, float]:
-    """Which units with gold annotation are right, and the templates of a decision."""
-    if hasattr(batch, "heads"):
-        heads = np.concatenate([gold.heads for gold in golds])
-        labels = np.concatenate([gold.labels for gold in golds])
-        own = np.concatenate([np.arange(len(gold.heads)) for gold in golds])
-        is_right = (batch.heads == heads) & (
-            (batch.labels == labels) | (heads == own) | (labels < 0)
-        )
-        cost = component.engine.actions.mean_templates(batch.action_counts)
-        return is_right[heads >= 0], cost
-    cost = component.engine.mean_templates(batch.stage_counts)
-    if hasattr(batch, "actions"):
-        actions = np.concatenate([gold.actions for gold in golds])
-        for gold, end in zip(golds, batch.ends.tolist(), strict=True):
-            spaces = np.ones(len(gold.doc), dtype=bool)
-            spaces[find_words(gold.doc)] = False
-            actions[end - len(spaces) : end][spaces] = MISSING
-        return (batch.actions == actions)[actions >= 0], cost
-    labels = np.concatenate([gold.labels for gold in golds])
-    return (batch.labels == labels)[labels >= 0], cost
 
 
 def describe(

@@ -16,7 +16,7 @@ from wasabi import msg
 
 from ..base.errors import Errors
 from ..spacy_io.bridge import find_words, read_tags
-from ..tasks.engine import get_fold
+from ..tasks.folds import get_fold
 from ._data import find_names, make_language, read_docs, write_docs
 from .group import dynsel_cli
 from .options import CODE, WITH_OVERRIDES

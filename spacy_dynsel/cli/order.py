@@ -18,7 +18,7 @@ from ..base.errors import Errors
 from ..base.templates import CHECKPOINT
 from ..ordering.decisions import (
     Decisions,
-    get_templates,
+    get_classifier,
     record_decisions,
     split_examples,
     train_guide,
@@ -180,9 +180,7 @@ def load_decisions(
     name = find_name(config, name)
     nlp = make_language(config["nlp"]["lang"])
     component = make_component(nlp, config, name)
-    if part is None:
-        part = "actions" if hasattr(component.engine, "parts") else "templates"
-    get_templates(component, part)
+    part = get_classifier(component, part).name
     examples = read_train(config, nlp)
     if limit:
         examples = examples[:limit]

@@ -124,7 +124,7 @@ def reliability(
 def fit(nlp: Language, name: str, path: Path) -> dict[str, Any]:
     choice = fit_confidence(nlp.get_pipe(name), read_prepared(nlp, name, path))
     return {
-        "method": choice.calibration.method,
+        "method": choice.chosen.method,
         "held_out_loss": choice.losses,
         "held_out_error": choice.errors,
     }

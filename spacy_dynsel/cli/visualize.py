@@ -15,8 +15,6 @@ from wasabi import msg
 from ..base.atomic import write_file
 from ..base.errors import Errors
 from ..pipeline.component import DynselComponent
-from ..pipeline.ner import DynselNER
-from ..pipeline.parser import DynselParser
 from ..report.drawing import ENTITY_STYLE, TREE_STYLE, draw_entities, draw_tree
 from ..report.explained import Explained, Shown, make_table, make_text, show
 from ..report.page import STYLE as PAGE_STYLE
@@ -97,18 +95,13 @@ def _walk(
         # Before the component itself, since those after it may change what it saw.
         if isinstance(component, DynselComponent):
             pipe: Any = component
-            # Entities that are set stay when the component is called.
-            options = {"keep_entities": True} if isinstance(pipe, DynselNER) else {}
-            look(name, pipe, doc, pipe.explain(doc, **options))
+            look(name, pipe, doc, pipe.explain_call(doc))
         doc = component(doc)
     return doc
 
 
 def _render_component(name: str, component: Any, doc: Doc, explained: Explained) -> str:
-    is_parser = isinstance(component, DynselParser)
-    unit = "transition" if is_parser else "word"
-    engine = component.engine
-    templates = engine.actions.templates if is_parser else engine.templates
+    templates = component.engine.templates
     shown = show(doc, explained)
     total, least = len(templates.templates), templates.checkpoints[0]
 
@@ -121,7 +114,7 @@ def _render_component(name: str, component: Any, doc: Doc, explained: Explained)
     mean = fmean([count for one in shown for count in one.counts] or [0])
     return (
         f"<h2>{escape(name)}</h2>\n"
-        f'<p class="note">{mean:.1f} of {total} templates for a {unit}, on average, and '
+        f'<p class="note">{mean:.1f} of {total} templates for a {component.decision}, on average, and '
         f"at least {least}; margin {escape(str(component.margin))}.</p>\n"
         f'<div class="words" dir="auto">{words}</div>\n'
         f"<details><summary>As a table</summary>{make_table(doc, explained)}</details>"

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.errors import Errors
+from ..tasks.evidence import Evidence
 
 METHODS = ("temperature", "platt", "isotonic")
 # The bins of equal width over which the calibration error is a mean.
@@ -33,32 +34,6 @@ STEPS = 50
 MAX_SCORE = 30.0
 MAX_VALUE = 1e9
 DIGITS = 6
-# Integer leads from here on are those of decisions without a rival.
-NO_RIVAL = 1 << 19
-
-
-class Evidence(NamedTuple):
-    """What is known about units.
-
-    leads (array): For each unit one or more leads.
-    groups (array): For each unit the number of its group.
-    """
-
-    leads: np.ndarray
-    groups: np.ndarray
-
-    def take(self, chosen: np.ndarray) -> "Evidence":
-        return Evidence(self.leads[chosen], self.groups[chosen])
-
-
-def scale_leads(leads: np.ndarray, *scales: float) -> np.ndarray:
-    """Integer leads in the units of margins, infinite where there was no rival.
-
-    leads (array): One or more for each unit.
-    scales (float): The scale of each kind.
-    """
-    table = leads.reshape(-1, len(scales))
-    return np.where(table >= NO_RIVAL, np.inf, table / np.array(scales))
 
 
 class Bin(NamedTuple):
@@ -71,7 +46,7 @@ class Bin(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Calibration:
+class ConfidenceMap:
     """A map from evidence to probabilities.
 
     method (str): One of METHODS.
@@ -103,7 +78,7 @@ class Calibration:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Any) -> "Calibration":
+    def from_dict(cls, data: Any) -> "ConfidenceMap":
         """Read what to_dict gave, or raise a clear error."""
         names = {"method", "largest", "temperature", "weights", "scores", "values"}
         try:
@@ -139,7 +114,7 @@ class Calibration:
 
 def fit(
     evidence: Evidence, right: np.ndarray, method: str, n_groups: int
-) -> Calibration:
+) -> ConfidenceMap:
     """Fit a map to units of which it is known whether they are right.
 
     evidence (Evidence): The units.
@@ -155,7 +130,7 @@ def fit(
     scores = _score(leads, evidence.groups, weights)
     points, values = _fit_curve(scores, right)
     temperature = _fit_temperature(leads.min(axis=1), right)
-    return Calibration(
+    return ConfidenceMap(
         method,
         _round(largest),
         _round(temperature),
@@ -166,10 +141,10 @@ def fit(
 
 
 class Choice(NamedTuple):
-    """A calibration, and for each method its loss and its calibration error on data
+    """A map, and for each method its loss and its calibration error on data
     that it was not fitted to."""
 
-    calibration: Calibration
+    chosen: ConfidenceMap
     losses: dict[str, float]
     errors: dict[str, float]
 

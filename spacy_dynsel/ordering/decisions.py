@@ -2,9 +2,9 @@
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from spacy.language import Language
@@ -13,8 +13,8 @@ from spacy.util import minibatch
 
 from ..base.errors import Errors
 from ..base.settings import LearnerSettings
-from ..base.templates import Templates
-from ..tasks.engine import get_fold
+from ..tasks.classifier import Classifier
+from ..tasks.folds import get_fold
 from .fitting import fit
 
 BATCH = 64
@@ -74,7 +74,7 @@ class Decisions:
     ) -> list[np.ndarray]:
         """Learn the weights of some templates from the training decisions.
 
-        options: See ordering._fit.fit.
+        options: See ordering.fitting.fit.
         """
         return fit(
             self.train.ids,
@@ -161,24 +161,35 @@ def split_examples(
     )
 
 
-def get_templates(component: Any, part: str) -> Templates:
-    """The templates of a component, or of one part of a parser."""
-    engine = component.engine
-    if hasattr(engine, "parts"):
-        known = {one.name: one.templates for one in engine.parts}
-    else:
-        known = {"templates": engine.templates}
+class Learning(Protocol):
+    """A component, as far as ordering is concerned; see DynselComponent."""
+
+    name: str
+
+    @property
+    def engine(self) -> Any: ...
+    def initialize(
+        self, get_examples: Callable[[], list[Example]], *, nlp: Language
+    ) -> None: ...
+    def update(self, examples: list[Example], *, drop: float) -> Any: ...
+    def get_gold(self, example: Example) -> Any: ...
+
+
+def get_classifier(component: Learning, part: str | None) -> Classifier:
+    """A classifier of a component: the one that is named, or the one that the component
+    is about."""
+    known = component.engine.classifiers
+    if part is None:
+        return component.engine.main
     if part not in known:
         raise ValueError(
-            Errors.DS128.format(
-                part=part, name=component.name, known=", ".join(known) or "none"
-            )
+            Errors.DS128.format(part=part, name=component.name, known=", ".join(known))
         )
     return known[part]
 
 
 def train_guide(
-    component: Any,
+    component: Learning,
     examples: Sequence[Example],
     *,
     nlp: Language,
@@ -196,56 +207,36 @@ def train_guide(
             component.update(list(batch), drop=drop)
 
 
-def get_golds(component: Any, examples: Sequence[Example]) -> list[Any]:
-    """What is known about examples that a component was not initialized with: tags
-    that it has never seen count as not known."""
-    if component.engine.task == "tagging":
-        known = set(component.labels)
-        examples = [_forget_tags(example, known) for example in examples]
-    return [component.get_gold(example) for example in examples]
-
-
-def _forget_tags(example: Example, known: set[str]) -> Example:
-    if all(token.tag_ in known for token in example.reference):
-        return example
-    reference = example.reference.copy()
-    for token in reference:
-        if token.tag_ not in known:
-            token.tag_ = ""
-    return Example(example.predicted, reference)
-
-
 def record_decisions(
-    component: Any,
-    part: str,
+    component: Learning,
+    part: str | None,
     train: Sequence[Example],
     held_out: Sequence[Example],
 ) -> Decisions:
     """Record the decisions of a trained component.
 
     component: The component, whose guesses are the history of the decisions.
-    part (str): Which templates: "templates", or "actions", "labels" or "boundaries"
-        of a parser.
+    part (str): Which of its classifiers: "templates", or "actions", "labels" or
+        "boundaries" of a parser.
     train (Sequence[Example]), held_out (Sequence[Example]): The data.
     """
     engine = component.engine
-    templates = get_templates(component, part)
+    classifier = get_classifier(component, part)
+    templates = classifier.templates
     recorded = []
     nanoseconds = np.zeros(0)
     for examples in (train, held_out):
         recorders = engine.new_recorders()
         for batch in minibatch(examples, BATCH):
-            engine.record(get_golds(component, list(batch)), recorders)
-        recorded.append(recorders[part].get_decisions())
-        nanoseconds = recorders[part].get_key_times()
-    settings = engine.settings
-    if part == "labels":
-        settings = engine.label_settings
+            engine.record([component.get_gold(one) for one in batch], recorders)
+        recorder = recorders[classifier.name]
+        recorded.append(recorder.get_decisions())
+        nanoseconds = recorder.get_key_times()
     return make_decisions(
         [str(template) for template in templates.templates],
         recorded[0],
         recorded[1],
-        settings,
+        classifier.settings,
         nanoseconds=nanoseconds,
         n_first=templates.checkpoints[0] if engine.needs_first_stage else 0,
     )

@@ -1,85 +1,37 @@
-"""What all components share: settings that can be turned at any time, what can be seen
-of the work, and serialization."""
+"""What all components share: settings that can be turned at any time, learning, what
+can be seen of the work, and serialization."""
 
-import math
 import warnings
-import weakref
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import srsly
 from spacy import util
-from spacy.pipeline.trainable_pipe import TrainablePipe
-from spacy.strings import get_string_id
+from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_get_examples
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
-from thinc.api import Model
+from thinc.api import Model, Optimizer
 
-from ..base.atomic import assign, write_files
+from ..base.atomic import assign
 from ..base.errors import Errors
-from ..base.model_file import read_file
-from ..base.settings import check_choice, check_margins, check_number
-from ..base.templates import Templates
-from ..confidence.maps import Calibration
+from ..base.settings import check_choice, check_number
+from ..confidence.maps import ConfidenceMap
+from ..tasks.engine import Margin, Start
+from .margins import read_margin, write_margin
+from .names import Names, check_label
+from .recent_docs import RecentDocs
+from .stored import StoredComponent
+from .training_data import get_seed, is_complete, read_examples
 
 MAX_CACHE_SIZE = 1 << 24
 
-Self = TypeVar("Self", bound="DynselComponent")
+# For each unit whether it is right, None where that is not known, and its doc.
+Verdicts = list[tuple[bool | None, int]]
 
 
-class RecentDocs:
-    """The docs of the last update, as long as they are in use. An annotating component
-    gets them next: then the weights as they are must do, since compiling them after
-    each update would cost more than the update."""
-
-    def __init__(self, engine: Any = None, docs: Iterable[Doc] = ()) -> None:
-        self._engine = engine
-        self._docs = weakref.WeakSet(docs)
-
-    def take(self, engine: Any, docs: list[Doc]) -> bool:
-        """Whether an engine has learned from all of some docs just now. Each doc counts
-        once: what is asked for later is asked for its own sake."""
-        if engine is not self._engine or not all(doc in self._docs for doc in docs):
-            return False
-        self._docs.difference_update(docs)
-        return True
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (RecentDocs, ())
-
-
-class Names:
-    """What labels are to spaCy. Components add what they need.
-
-    labels (tuple[str]): The labels.
-    """
-
-    # What else than labels has to be in the vocabulary.
-    others: tuple[str, ...] = ()
-    # Whether they may vanish from the vocabulary, with a memory zone.
-    is_transient = True
-
-    def __init__(self, labels: tuple[str, ...]) -> None:
-        self.labels = labels
-        self.ids = get_ids(labels)
-
-    def keep(self, vocab: Vocab) -> None:
-        """Make sure that the names outlive memory zones. One that was first seen in a
-        zone is lost with it, whoever asks for it, and comes back here."""
-        for name in (*self.labels, *self.others):
-            vocab.strings.add(name, allow_transient=False)  # type: ignore[call-arg]
-        self.is_transient = vocab.in_memory_zone  # type: ignore[attr-defined]
-
-
-def get_ids(names: Iterable[str]) -> np.ndarray:
-    """The string IDs of names, which are the same in each vocabulary."""
-    return np.array([get_string_id(name) for name in names], dtype="uint64")
-
-
-class DynselComponent(TrainablePipe):
+class DynselComponent(StoredComponent):
     """A component around a linear model that reads, for each decision, only as many
     feature templates as it needs. Tasks add labels, gold and annotations.
 
@@ -103,8 +55,13 @@ class DynselComponent(TrainablePipe):
     engine_type: type
     names_type: type[Names] = Names
     # What confidence depends on, beside the weights.
-    calibrated_settings: tuple[str, ...] = ("margin",)
-    _calibration: Calibration | None = None
+    confidence_settings: tuple[str, ...] = ("margin",)
+    # What data need to have to learn from them, and what to say where they don't.
+    gold_attribute: str
+    gold_missing: str
+    # What templates are read for.
+    decision = "word"
+    _confidence_map: ConfidenceMap | None = None
     # The settings we last warned about.
     _warned_of: dict[str, Any] | None = None
     _names: Names | None = None
@@ -134,7 +91,7 @@ class DynselComponent(TrainablePipe):
         self.scorer = scorer
         self.cfg: dict[str, Any] = {
             "cache_size": cache_size,
-            "calibration": None,
+            "confidence_map": None,
             "confidence": confidence,
             "keep_training_state": keep_training_state,
             "labels": [],
@@ -144,7 +101,7 @@ class DynselComponent(TrainablePipe):
         }
         self._mean_templates: float | None = None
         self._just_updated = RecentDocs()
-        self._calibration = self._check_settings(self.cfg)
+        self._confidence_map = self._check_settings(self.cfg)
         self._configure(self.engine, self.cfg)
         self._get_names(self._known_labels)
 
@@ -161,13 +118,13 @@ class DynselComponent(TrainablePipe):
         return self.model.shims[0].engine
 
     @property
-    def margin(self) -> float | list[float]:
+    def margin(self) -> Margin:
         """The lead at which a decision is made. Can be set at any time."""
-        return read_margin(self.cfg["margin"], self.engine.n_stages)
+        return self._get_margin("margin")
 
     @margin.setter
-    def margin(self, margin: float | list[float]) -> None:
-        self.cfg["margin"] = write_margin(margin, self.engine.n_stages)
+    def margin(self, margin: Margin) -> None:
+        self._set_margin("margin", margin)
 
     @property
     def n_threads(self) -> int:
@@ -191,12 +148,12 @@ class DynselComponent(TrainablePipe):
     @property
     def confidence(self) -> bool:
         """Whether to say how likely each annotation is right. Can be set at any time
-        once the component is calibrated, see spacy_dynsel.confidence.reliability."""
+        once it was fitted, see spacy_dynsel.confidence.reliability."""
         return self.cfg["confidence"]
 
     @confidence.setter
     def confidence(self, confidence: bool) -> None:
-        if confidence and self._calibration is None:
+        if confidence and self._confidence_map is None:
             raise ValueError(Errors.DS190.format(name=self.name))
         self.cfg["confidence"] = bool(confidence)
 
@@ -209,21 +166,21 @@ class DynselComponent(TrainablePipe):
     def keep_training_state(self, keep: bool) -> None:
         self.cfg["keep_training_state"] = bool(keep)
 
-    def calibrate(self, calibration: Calibration) -> None:
+    def set_confidence_map(self, found: ConfidenceMap) -> None:
         """Set the map from leads to probabilities, fitted with the settings as they
         are now."""
         stored = {
-            **calibration.to_dict(),
-            "settings": self._get_calibrated_settings(),
+            **found.to_dict(),
+            "settings": self._get_confidence_settings(),
         }
-        cfg = {**self.cfg, "calibration": stored}
+        cfg = {**self.cfg, "confidence_map": stored}
         self._replace(self.engine, cfg, self._check_settings(cfg))
 
     def get_probabilities(self, batch: Any) -> np.ndarray:
         """How likely each unit of a prediction with leads is right."""
-        if self._calibration is None:
+        if self._confidence_map is None:
             raise ValueError(Errors.DS190.format(name=self.name))
-        return self._calibration(self.engine.get_evidence(batch))
+        return self._confidence_map(self.engine.get_evidence(batch))
 
     def predict(self, docs: Iterable[Doc]) -> Any:
         """Predict the labels of docs, without changing them.
@@ -240,6 +197,10 @@ class DynselComponent(TrainablePipe):
     def predict_with_leads(self, docs: list[Doc]) -> Any:
         """Predict, and say how sure the decisions are."""
         return self._predict(docs, with_leads=True)
+
+    def predict_afresh(self, docs: list[Doc]) -> Any:
+        """Predict whatever annotation docs have."""
+        return self._predict(docs)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of docs. Those of the last update are annotated as they
@@ -268,19 +229,125 @@ class DynselComponent(TrainablePipe):
         """Say how many templates some docs need.
 
         docs (Iterable[Doc]): The docs, which are not changed.
-        RETURNS (dict): The number of tokens, the mean number of templates for a token
-            (templates), and the share of tokens decided at each stage (stages).
+        RETURNS (dict): The number of tokens; the number of decisions (decisions), the
+            mean number of templates that they read (templates), and the share of them
+            that is made at each stage (stages). For a parser these are transitions,
+            and there is the same for labels (label_decisions and so on).
         """
         docs = as_list(docs)
         engine = self._require_engine()
+        counts = engine.get_counts(self.predict_afresh(docs))
+        result: dict[str, Any] = {"tokens": sum(map(len, docs))}
+        for knob, part in engine.knobs.items():
+            prefix = knob.removesuffix("margin")
+            n_decisions = int(counts[part].sum())
+            result |= {
+                f"{prefix}decisions": n_decisions,
+                f"{prefix}templates": engine.classifiers[part].mean_templates(
+                    counts[part]
+                ),
+                f"{prefix}stages": [
+                    float(count) / max(1, n_decisions) for count in counts[part]
+                ],
+            }
+        return result
+
+    def explain(self, doc: Doc) -> list[Any]:
+        """Say for each token how its annotation was found.
+
+        doc (Doc): The doc, whose annotation does not matter and is not changed.
+        """
+        engine = self._require_engine()
         self._configure(engine, self.cfg)
-        counts = engine.count_stages(docs, self.margin, self.cfg["n_threads"])
-        n_tokens = int(counts.sum())
-        return {
-            "tokens": n_tokens,
-            "templates": engine.mean_templates(counts),
-            "stages": [float(count) / max(1, n_tokens) for count in counts],
-        }
+        return engine.explain(doc, **self._get_knobs())
+
+    def explain_call(self, doc: Doc) -> list[Any]:
+        """Say for each token how it is annotated when the component is called."""
+        return self.explain(doc)
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: list[str] | dict[str, dict[str, int]] | None = None,
+    ) -> None:
+        """Prepare for training: find the labels, and what else the data say as a whole.
+
+        get_examples (Callable): Gives the training data.
+        nlp (Language): The pipeline.
+        labels (list[str]): The labels; if missing, those of the data are used. What
+            `spacy init labels` writes for spaCy's own component will do as well.
+        """
+        examples = read_examples(get_examples, f"{type(self).__name__}.initialize")
+        util.check_lexeme_norms(self.vocab, self.name)
+        chosen = tuple(self._choose_labels(examples, labels))
+        for label in chosen:
+            check_label(self.name, label)
+        # What was fitted to other weights says nothing about new ones.
+        cfg = {**self.cfg, "confidence_map": None, "labels": list(chosen)}
+        engine = self.engine.blank()
+        self._configure(engine, cfg)
+        names = self.names_type(chosen)
+        names.keep(self.vocab)
+        start = Start(
+            self.vocab,
+            self.vocab.lang if nlp is None else nlp.lang,
+            seed=get_seed(nlp),
+            is_complete=is_complete(nlp),
+            tokenizer=None if nlp is None else nlp.tokenizer,
+            is_read=self._is_read(nlp),
+        )
+        engine.initialize(chosen, self._read_all(examples, names), start)
+        self._replace(engine, cfg, None)
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from examples. The weights change at once: the learner is online and
+        has its own step sizes, so that the optimizer is not used. What is missing in
+        the annotation is not learned.
+
+        examples (Iterable[Example]): The examples.
+        drop (float): The probability with which each template is left out.
+        sgd (Optimizer): Not used.
+        losses (dict): Where to add the loss.
+        RETURNS (dict): The losses.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.update")
+        self._require_engine()
+        # Others may add labels meanwhile: from here on they stay as they are.
+        with self.engine.lock:
+            golds = [gold for gold in self._get_golds(examples) if gold.is_known]
+            engine = self.engine
+            if golds:
+                losses[self.name] += engine.update(golds, drop=drop)
+            docs = [example.predicted for example in examples]
+            self._just_updated = RecentDocs(engine, docs)
+        return losses
+
+    def get_gold(self, example: Example) -> Any:
+        """What is known about the annotation of a predicted doc, aligned where the
+        words differ."""
+        return self._get_gold(example, self._get_names(self._known_labels))
+
+    @abstractmethod
+    def compare(self, examples: list[Example], batch: Any) -> Verdicts:
+        """Compare annotated docs with their references.
+
+        examples (list[Example]): The docs, annotated by what was predicted.
+        batch: What was predicted, with leads.
+        RETURNS (list): For each unit that has a lead whether it is right, None where
+            that is not known, and the number of its doc.
+        """
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Score predictions, and note the mean number of templates for a token."""
@@ -297,76 +364,60 @@ class DynselComponent(TrainablePipe):
 
         RETURNS (dict): The number of its templates and after how many of them there
             are checkpoints, the margin, and the mean number of templates for a token
-            of the data that it was last scored on.
+            of the data that it was last scored on. For a parser these are those of
+            transitions, and those of labels stand beside.
         """
-        checkpoints = list(self._exit_templates.checkpoints)
-        return {
-            "templates": checkpoints[-1],
-            "checkpoints": checkpoints,
-            "margin": self.cfg["margin"],
-            "mean_templates": self._mean_templates,
-        }
+        described: dict[str, Any] = {}
+        engine = self.engine
+        for knob, part in engine.knobs.items():
+            prefix = knob.removesuffix("margin")
+            checkpoints = list(engine.classifiers[part].templates.checkpoints)
+            described |= {
+                f"{prefix}templates": checkpoints[-1],
+                f"{prefix}checkpoints": checkpoints,
+                knob: self.cfg[knob],
+            }
+        return {**described, "mean_templates": self._mean_templates}
 
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialize the component."""
-        files: dict[str, Any] = {**self._get_files(exclude)}
-        if "vocab" not in exclude:
-            files["vocab"] = self.vocab.to_bytes(exclude=exclude)
-        found = {name: data for name, data in files.items() if data is not None}
-        return srsly.msgpack_dumps(found)
+    # What a component has to say.
 
-    def from_bytes(
-        self: Self, bytes_data: bytes, *, exclude: Iterable[str] = ()
-    ) -> Self:
-        """Load the component. Nothing changes if the data can't be used."""
-        try:
-            files = srsly.msgpack_loads(bytes_data)
-        except Exception as error:
-            raise ValueError(Errors.DS051.format(name=self.name)) from error
-        if not isinstance(files, dict):
-            raise ValueError(Errors.DS051.format(name=self.name))
-        files = {name: data for name, data in files.items() if name not in exclude}
-        self._load(
-            files,
-            lambda: self.vocab.from_bytes(files["vocab"], exclude=exclude),
-        )
-        return self
+    @abstractmethod
+    def _choose_labels(self, examples: list[Example], labels: Any) -> Iterable[str]:
+        """The labels to learn: those that are given, or else those of the data."""
 
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Serialize the component to a directory. What was there before stays whole if
-        that fails."""
-        folder = Path(path)
-        files = self._get_files(exclude)
-        folder.mkdir(parents=True, exist_ok=True)
-        if "vocab" not in exclude:
-            self.vocab.to_disk(folder / "vocab", exclude=exclude)
-        write_files(folder, files, last="training")
+    def _read_all(self, examples: list[Example], names: Any) -> list[Any]:
+        """What an engine has to know of the training data as a whole."""
+        return [self._get_gold(example, names) for example in examples]
 
-    def from_disk(self: Self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """Load the component from a directory. Nothing changes if its files can't be
-        used."""
-        folder = Path(path)
-        files: dict[str, Any] = {}
-        for name in ("cfg", "model", "training", "vocab"):
-            if name not in exclude and (
-                (folder / name).exists() or name in ("cfg", "model")
-            ):
-                is_folder = name == "vocab"
-                files[name] = None if is_folder else read_file(folder / name)
-        self._load(
-            files,
-            lambda: self.vocab.from_disk(folder / "vocab", exclude=exclude),
-        )
-        return self
+    @abstractmethod
+    def _get_gold(self, example: Example, names: Any) -> Any:
+        """What is known about the annotation of a predicted doc, in terms of labels."""
 
-    @property
-    def _exit_templates(self) -> Templates:
-        """The templates that the margin is about."""
-        return self.engine.templates
+    def _get_golds(self, examples: list[Example]) -> list[Any]:
+        """The same for the docs of an update."""
+        names = self._get_names(self.engine.labels)
+        return [self._get_gold(example, names) for example in examples]
+
+    def _is_read(self, nlp: Language | None) -> bool:
+        """Whether components that are trained at the same time read the annotation."""
+        return False
+
+    def _get_knobs(self) -> dict[str, Any]:
+        """What the engine is told for each prediction."""
+        return {"margin": self.margin}
+
+    def _get_margin(self, knob: str) -> Margin:
+        return read_margin(self.cfg[knob], self._count_stages(knob))
+
+    def _set_margin(self, knob: str, margin: Margin) -> None:
+        self.cfg[knob] = write_margin(margin, self._count_stages(knob))
+
+    def _count_stages(self, knob: str) -> int:
+        engine = self.engine
+        return engine.parts[engine.knobs[knob]].n_stages
 
     @property
     def _known_labels(self) -> tuple[str, ...]:
-        """The labels of the engine; before there are any, those that were added."""
         engine = self.engine
         return engine.labels if engine.is_initialized else tuple(self.cfg["labels"])
 
@@ -397,43 +448,28 @@ class DynselComponent(TrainablePipe):
         engine = self._require_engine()
         self._configure(engine, self.cfg)
         return engine.predict(
-            docs, self.margin, self.cfg["n_threads"], with_leads=with_leads
+            docs,
+            n_threads=self.cfg["n_threads"],
+            with_leads=with_leads,
+            **self._get_knobs(),
         )
 
     def _configure(self, engine: Any, cfg: dict[str, Any]) -> None:
-        """Let an engine have the settings that it needs."""
         engine.max_lexemes = cfg["cache_size"]
 
     def _replace(
-        self, engine: Any, cfg: dict[str, Any], calibration: Calibration | None
+        self, engine: Any, cfg: dict[str, Any], found: ConfidenceMap | None
     ) -> None:
-        """Change all that a component knows, at once."""
         assign(
             (self.model.shims[0], "engine", engine),
             (self, "cfg", cfg),
-            (self, "_calibration", calibration),
+            (self, "_confidence_map", found),
             (self, "_warned_of", None),
             (self, "_just_updated", RecentDocs()),
         )
         if engine.is_initialized:
             self.model.set_dim("nO", engine.n_outputs, force=True)
         self._get_names(self._known_labels)
-
-    def _initialize(self, labels: Iterable[str], prepare: Callable[..., None]) -> None:
-        """Replace the engine by one that is ready to learn.
-
-        labels (Iterable[str]): The labels.
-        prepare (Callable): Prepares an engine, given what the labels are to spaCy.
-        """
-        labels = tuple(labels)
-        # What was fitted to other weights says nothing about new ones.
-        cfg = {**self.cfg, "calibration": None, "labels": list(labels)}
-        engine = self.engine.blank()
-        self._configure(engine, cfg)
-        names = self.names_type(labels)
-        names.keep(self.vocab)
-        prepare(engine, names)
-        self._replace(engine, cfg, None)
 
     def _add_labels(self, labels: Iterable[str]) -> int:
         """Add labels at any time. RETURNS (int): How many are new."""
@@ -446,69 +482,19 @@ class DynselComponent(TrainablePipe):
                 if engine.is_initialized:
                     engine = engine.with_labels(new)
                 self._replace(
-                    engine, {**self.cfg, "labels": all_labels}, self._calibration
+                    engine, {**self.cfg, "labels": all_labels}, self._confidence_map
                 )
         return len(new)
 
-    def _get_files(self, exclude: Iterable[str]) -> dict[str, bytes | None]:
-        """The contents of the files of the component, None for one that is not there."""
-        with self.engine.lock:
-            engine = self.engine
-            state = None
-            if self.cfg["keep_training_state"] and "training" not in exclude:
-                state = engine.training_to_bytes()
-            cfg = {**self.cfg, "labels": list(self._known_labels)}
-            files = {
-                "cfg": srsly.json_dumps(cfg, indent=2).encode("utf8"),
-                "model": engine.to_bytes(),
-                "training": state,
-            }
-        return {name: data for name, data in files.items() if name not in exclude}
-
-    def _load(self, files: dict[str, Any], load_vocab: Callable[[], Any]) -> None:
-        """Take over what was read, if all of it is good."""
-        with self.engine.lock:
-            cfg = dict(self.cfg)
-            if "cfg" in files:
-                cfg.update(self._read_settings(files["cfg"]))
-            engine = self.engine.blank() if "model" in files else self.engine.copy()
-            calibration = self._check_settings(cfg)
-            self._configure(engine, cfg)
-            if "model" in files:
-                engine.from_bytes(files["model"])
-            if engine.is_initialized:
-                cfg["labels"] = list(engine.labels)
-            if "training" in files:
-                engine.training_from_bytes(files["training"])
-            if "vocab" in files:
-                load_vocab()
-            self._names = None
-            self._replace(engine, cfg, calibration)
-
-    def _read_settings(self, data: Any) -> dict[str, Any]:
-        """The settings of a file, or a clear error."""
-        try:
-            cfg = srsly.json_loads(data if isinstance(data, str) else bytes(data))
-        except Exception as error:
-            raise ValueError(Errors.DS052.format(name=self.name)) from error
-        if not isinstance(cfg, dict):
-            raise ValueError(Errors.DS052.format(name=self.name))
-        unknown = sorted(set(cfg) - set(self.cfg))
-        if unknown:
-            raise ValueError(
-                Errors.DS053.format(name=self.name, unknown=", ".join(unknown))
-            )
-        return cfg
-
-    def _get_calibrated_settings(self) -> dict[str, Any]:
-        return {name: self.cfg[name] for name in self.calibrated_settings}
+    def _get_confidence_settings(self) -> dict[str, Any]:
+        return {name: self.cfg[name] for name in self.confidence_settings}
 
     def _check_confidence(self) -> None:
-        """Raise an error without a calibration, and warn if it is for other settings."""
-        if self._calibration is None:
+        """Raise an error if confidence was not fitted, and warn if for other settings."""
+        if self._confidence_map is None:
             raise ValueError(Errors.DS190.format(name=self.name))
-        fitted = self.cfg["calibration"]["settings"]
-        found = self._get_calibrated_settings()
+        fitted = self.cfg["confidence_map"]["settings"]
+        found = self._get_confidence_settings()
         if found not in (fitted, self._warned_of):
             self._warned_of = found
             warnings.warn(
@@ -516,29 +502,21 @@ class DynselComponent(TrainablePipe):
                 stacklevel=3,
             )
 
-    def _check_label(self, label: Any) -> None:
-        # To spaCy, an empty one means that there is none.
-        if not isinstance(label, str) or not label or not _is_text(label):
-            raise ValueError(
-                Errors.DS041.format(name=self.name, label=label, type=type(label))
-            )
-
     def _set_checked(self, name: str, value: Any) -> None:
         """Change a setting that can have the value."""
         self._check_settings({**self.cfg, name: value})
         self.cfg[name] = value
 
-    def _check_settings(self, cfg: dict[str, Any]) -> Calibration | None:
-        """Raise an error unless the settings can be used. RETURNS: What they say about
-        confidence."""
-        calibration = None
-        stored = cfg["calibration"]
+    def _check_settings(self, cfg: dict[str, Any]) -> ConfidenceMap | None:
+        found = None
+        stored = cfg["confidence_map"]
         if stored is not None:
             if not isinstance(stored, dict) or "settings" not in stored:
                 raise ValueError(Errors.DS191)
             parts = {key: stored[key] for key in stored if key != "settings"}
-            calibration = Calibration.from_dict(parts)
-        read_margin(cfg["margin"], self.engine.n_stages)
+            found = ConfidenceMap.from_dict(parts)
+        for knob in self.engine.knobs:
+            read_margin(cfg[knob], self._count_stages(knob))
         check_number("n_threads", cfg["n_threads"], 1, 1024)
         check_number("cache_size", cfg["cache_size"], 1, MAX_CACHE_SIZE)
         for name in ("confidence", "keep_training_state"):
@@ -547,8 +525,8 @@ class DynselComponent(TrainablePipe):
         if not isinstance(labels, list | tuple):
             raise ValueError(Errors.DS054.format(name=self.name, labels=labels))
         for label in labels:
-            self._check_label(label)
-        return calibration
+            check_label(self.name, label)
+        return found
 
     def _require_engine(self) -> Any:
         if not self.engine.is_initialized:
@@ -556,86 +534,8 @@ class DynselComponent(TrainablePipe):
         return self.engine
 
 
-def is_complete(nlp: Any) -> bool:
-    """Whether initialization sees all training data, and not only the first examples
-    of a stream that is read once."""
-    return get_training_settings(nlp).get("max_epochs") != -1
-
-
-def read_examples(
-    get_examples: Callable[[], Iterable[Example]], method: str
-) -> list[Example]:
-    """The training data, read once: that takes time, and a stream may give something
-    else the next time, or nothing.
-
-    method (str): Who asks for them, for errors.
-    """
-    examples: Any = None
-    if callable(get_examples):
-        found = get_examples()
-        examples = list(found) if isinstance(found, Iterable) else found
-    validate_get_examples(
-        get_examples if examples is None else lambda: examples, method
-    )
-    return examples
-
-
-def get_seed(nlp: Any) -> int:
-    """The seed of the training, for learners that have none of their own."""
-    seed = get_training_settings(nlp).get("seed")
-    return seed if isinstance(seed, int) and 0 <= seed < 2**32 else 0
-
-
-def get_training_settings(nlp: Any) -> dict[str, Any]:
-    """What the config of a pipeline says about training."""
-    if nlp is None:
-        return {}
-    config = nlp.config
-    try:
-        return config.interpolate().get("training", {})
-    except ValueError:
-        # A config that is not complete says nothing that could be relied on.
-        return config.get("training", {})
-
-
 def as_list(docs: Iterable[Doc]) -> list[Doc]:
     """Docs as a list; one doc is as good as a list of it."""
     if isinstance(docs, Doc):
         return [docs]
     return docs if isinstance(docs, list) else list(docs)
-
-
-def read_margin(margin: Any, n_stages: int) -> float | list[float]:
-    """The exit margins that a setting stands for, or a clear error."""
-    # Most often there is nothing to find out, and single docs would feel it.
-    if type(margin) is float and margin >= 0:
-        return margin
-    if isinstance(margin, list | tuple):
-        values: Any = [_to_number(one) for one in margin]
-        check_margins(values, n_stages - 1)
-        return values
-    value = _to_number(margin)
-    check_margins(value, n_stages - 1)
-    return value
-
-
-def write_margin(margin: Any, n_stages: int) -> Any:
-    """Exit margins as a setting. JSON has no infinity."""
-    value = read_margin(margin, n_stages)
-    if isinstance(value, list):
-        return ["inf" if math.isinf(one) else one for one in value]
-    return "inf" if math.isinf(value) else value
-
-
-def _to_number(margin: Any) -> Any:
-    """A margin as a number, if it is one."""
-    if margin == "inf":
-        return math.inf
-    if isinstance(margin, int) and not isinstance(margin, bool):
-        return float(margin) if margin < 1e300 else math.inf
-    return margin
-
-
-def _is_text(label: str) -> bool:
-    """Whether a string can be stored: halves of characters can't."""
-    return label.isascii() or label == label.encode("utf8", "replace").decode("utf8")

@@ -5,17 +5,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from spacy import util
-from spacy.language import Language
 from spacy.pipeline.ner import ner_score
-from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_examples
+from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer
+from thinc.api import Model
 
 from ..base.errors import Errors, Warnings
 from ..base.settings import check_number
-from ..confidence.maps import Calibration
+from ..confidence.maps import ConfidenceMap
 from ..spacy_io.bridge import (
     find_words,
     hand_on_starts,
@@ -24,27 +22,23 @@ from ..spacy_io.bridge import (
     read_sent_starts,
     write_entities,
 )
-from ..tasks.bilou.engine import (
-    MAX_BIAS,
-    MAX_TYPES,
-    MISSING,
-    EntityBatch,
-    EntityModel,
-    Explanations,
+from ..tasks.bilou.engine import MAX_BIAS, MAX_TYPES, EntityEngine
+from ..tasks.bilou.explain import Explanations
+from ..tasks.bilou.gold import (
     GoldEntities,
     action_names,
+    find_entities,
+    hand_on_ends,
     mark_starts,
+    put_at,
+    span_actions,
+    to_actions,
+    trim,
 )
-from .component import (
-    DynselComponent,
-    Names,
-    RecentDocs,
-    as_list,
-    get_seed,
-    is_complete,
-    read_examples,
-)
+from ..tasks.bilou.loops import MISSING, EntityBatch
+from .component import DynselComponent, Verdicts, as_list
 from .confidences import ANY
+from .names import Names, check_label, read_labels
 
 
 class DynselNER(DynselComponent):
@@ -74,7 +68,9 @@ class DynselNER(DynselComponent):
     """
 
     architecture = "spacy_dynsel.DynamicNER.v1"
-    engine_type = EntityModel
+    engine_type = EntityEngine
+    gold_attribute = "ENT_IOB"
+    gold_missing = "no token has an entity tag, not even O"
 
     def __init__(
         self,
@@ -105,7 +101,7 @@ class DynselNER(DynselComponent):
             o_bias=o_bias,
         )
 
-    calibrated_settings = ("margin", "o_bias")
+    confidence_settings = ("margin", "o_bias")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -178,9 +174,12 @@ class DynselNER(DynselComponent):
                     n_predictions=len(actions), n_tokens=sum(map(len, docs))
                 )
             )
-        with_leads = getattr(predictions, "leads", None) is not None
-        if with_leads and self.cfg["confidence"]:
-            found = self.engine.find_entities(predictions)
+        if (
+            isinstance(predictions, EntityBatch)
+            and predictions.leads is not None
+            and self.cfg["confidence"]
+        ):
+            found = find_entities(actions, predictions.ends)
             values = self.get_probabilities(predictions).tolist()
             for entity, value in zip(found, values, strict=True):
                 span = docs[entity.doc][entity.start : entity.end]
@@ -198,107 +197,55 @@ class DynselNER(DynselComponent):
         """
         engine = self._require_engine()
         self._configure(engine, self.cfg)
-        return engine.explain(doc, self.margin, keep_entities=keep_entities)
+        return engine.explain(doc, margin=self.margin, keep_entities=keep_entities)
 
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Language | None = None,
-        labels: list[str] | dict[str, dict[str, int]] | None = None,
-    ) -> None:
-        """Prepare for training: find the labels and the features.
+    def explain_call(self, doc: Doc) -> Explanations:
+        """See DynselComponent.explain_call: entities that are set stay."""
+        return self.explain(doc, keep_entities=True)
 
-        get_examples (Callable): Gives the training data.
-        nlp (Language): The pipeline.
-        labels (list[str]): The labels; if missing, those of the data are used. What
-            `spacy init labels` writes for spaCy's own component will do as well.
-        """
-        examples = read_examples(get_examples, "DynselNER.initialize")
-        util.check_lexeme_norms(self.vocab, "ner")
-        if labels is None:
-            found = {label for example in examples for label in _types_of(example)}
-            given = sorted(name for name in found if not name.startswith("!"))
-        else:
-            given = self._read_labels(labels)
-        names = list(dict.fromkeys([*self._known_labels, *given]))
-        for label in names:
-            self._check_label(label)
-        if not names and len(examples) > 1:
-            warnings.warn(
-                Warnings.DW101.format(name=self.name, n=len(examples)), stacklevel=2
-            )
-
-        def prepare(engine: EntityModel, names: Names) -> None:
-            golds = [self._get_gold(example, names) for example in examples]
-            engine.initialize(
-                names.labels,
-                self.vocab,
-                lambda: iter(golds),
-                lang=self.vocab.lang if nlp is None else nlp.lang,
-                count_features=is_complete(nlp),
-                tokenizer=None if nlp is None else nlp.tokenizer,
-                seed=get_seed(nlp),
-            )
-
-        self._initialize(names, prepare)
-
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optimizer | None = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """Learn from examples. The weights change at once: the learner is online and
-        has its own step sizes, so that the optimizer is not used. Labels that are new
-        are added.
-
-        examples (Iterable[Example]): The examples.
-        drop (float): The probability with which each template is left out.
-        sgd (Optimizer): Not used.
-        losses (dict): Where to add the loss.
-        RETURNS (dict): The losses.
-        """
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "DynselNER.update")
-        self._require_engine()
-        new = {label for example in examples for label in self._labels_of(example)}
-        # Labels may be added by others meanwhile: they stay as they are from here on.
-        with self.engine.lock:
-            self._add_labels(sorted(new))
-            engine = self.engine
-            names = self._get_names(engine.labels)
-            golds = [self._get_gold(example, names) for example in examples]
-            docs = [gold.doc for gold in golds]
-            golds = [
-                gold
-                for gold in golds
-                if gold.negatives or (gold.actions != MISSING).any()
-            ]
-            if golds:
-                losses[self.name] += engine.update(golds, drop=drop)
-            self._just_updated = RecentDocs(engine, docs)
-        return losses
+    def compare(self, examples: list[Example], batch: EntityBatch) -> Verdicts:
+        """See DynselComponent.compare: units are entities."""
+        golds = [self.get_gold(example).actions.tolist() for example in examples]
+        verdicts: Verdicts = []
+        for doc, start, end, label in find_entities(batch.actions, batch.ends):
+            gold = golds[doc][start:end]
+            is_right = gold == span_actions(label, end - start)
+            verdicts.append((None if MISSING in gold else is_right, doc))
+        return verdicts
 
     def add_label(self, label: str) -> int:
         """Add a label, at any time.
 
         RETURNS (int): 1, or 0 if the label is there already.
         """
-        self._check_label(label)
+        check_label(self.name, label)
         return self._add_labels([label])
 
-    def get_gold(self, example: Example) -> GoldEntities:
-        """What is known about the entities of a predicted doc, aligned where the words
-        differ. What has a label that is not known is outside.
+    def _choose_labels(self, examples: list[Example], labels: Any) -> Iterable[str]:
+        if labels is None:
+            found = {label for example in examples for label in _types_of(example)}
+            labels = sorted(name for name in found if not name.startswith("!"))
+        given = read_labels(labels)
+        if given is None:
+            raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
+        chosen = list(dict.fromkeys([*self._known_labels, *given]))
+        if not chosen and len(examples) > 1:
+            warnings.warn(
+                Warnings.DW101.format(name=self.name, n=len(examples)), stacklevel=3
+            )
+        return chosen
 
-        example (Example): The doc and its reference.
-        """
-        return self._get_gold(example, self._get_names(self._known_labels))
+    def _get_golds(self, examples: list[Example]) -> list[GoldEntities]:
+        # Labels that are new are added.
+        new = {label for example in examples for label in self._labels_of(example)}
+        self._add_labels(sorted(new))
+        return super()._get_golds(examples)
+
+    def predict_afresh(self, docs: list[Doc]) -> EntityBatch:
+        engine = self._require_engine()
+        self._configure(engine, self.cfg)
+        options = {"n_threads": self.cfg["n_threads"], "keep_entities": False}
+        return engine.predict(docs, margin=self.margin, **options)
 
     def _get_gold(self, example: Example, names: Names) -> GoldEntities:
         reference = example.reference
@@ -309,8 +256,8 @@ class DynselNER(DynselComponent):
             iobs, types = read_entities(reference)
             index = {int(type_): i for i, type_ in enumerate(names.ids)}
             known = {t: index[t] for t in _find_types(reference) if t in index}
-            found = _to_actions(iobs, types, known)
-            _hand_on_ends(found, of_reference)
+            found = to_actions(iobs, types, known)
+            hand_on_ends(found, of_reference)
             found = found[of_reference]
             starts = hand_on_starts(read_sent_starts(reference), of_reference)
         else:
@@ -320,11 +267,11 @@ class DynselNER(DynselComponent):
             found = np.array(
                 [MISSING if not tag else by_name.get(tag, 0) for tag in tags], "int32"
             )
-            _hand_on_ends(found, words)
+            hand_on_ends(found, words)
             found = found[words]
             given = [start or 0 for start in example.get_aligned_sent_starts()]
             starts = hand_on_starts(np.array(given, dtype="int32"), words)
-        actions = _put_at(words, found, len(example.predicted))
+        actions = put_at(words, found, len(example.predicted))
         starts = mark_starts(example.predicted, words, starts)
         negatives = self._get_negatives(example, names)
         return GoldEntities(example.predicted, actions, starts, negatives)
@@ -350,14 +297,14 @@ class DynselNER(DynselComponent):
         names = sorted(name for name in found if not name.startswith("!"))
         return self._add_labels(names[: MAX_TYPES - len(known)]) > 0
 
-    def _configure(self, engine: EntityModel, cfg: dict[str, Any]) -> None:
+    def _configure(self, engine: EntityEngine, cfg: dict[str, Any]) -> None:
         super()._configure(engine, cfg)
         bias = cfg["o_bias"]
         if bias != engine.bias:
             check_number("o_bias", bias, -MAX_BIAS, MAX_BIAS, whole=False)
             engine.bias = float(bias)
 
-    def _check_settings(self, cfg: dict[str, Any]) -> Calibration | None:
+    def _check_settings(self, cfg: dict[str, Any]) -> ConfidenceMap | None:
         check_number("o_bias", cfg["o_bias"], -MAX_BIAS, MAX_BIAS, whole=False)
         key = cfg["incorrect_spans_key"]
         if key is not None and not isinstance(key, str):
@@ -367,17 +314,6 @@ class DynselNER(DynselComponent):
                 )
             )
         return super()._check_settings(cfg)
-
-    def _read_labels(self, labels: Any) -> list[str]:
-        """The labels that are given as a list or by the actions of spaCy's own
-        component."""
-        if isinstance(labels, dict):
-            if not all(isinstance(value, dict) for value in labels.values()):
-                raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
-            return sorted({name for names in labels.values() for name in names if name})
-        if isinstance(labels, str):
-            raise ValueError(Errors.DS104.format(name=self.name, labels=labels))
-        return list(labels)
 
     def _check_types(self, labels: Iterable[str]) -> None:
         for label in sorted(labels):
@@ -392,10 +328,10 @@ class DynselNER(DynselComponent):
         if key is None or key not in example.reference.spans:
             return []
         reference = example.reference
-        entities = {(_trim(ent), ent.label_) for ent in reference.ents}
-        spans = [span for span in reference.spans[key] if _trim(span)]
+        entities = {(trim(ent), ent.label_) for ent in reference.ents}
+        spans = [span for span in reference.spans[key] if trim(span)]
         for span in spans:
-            if (_trim(span), span.label_) in entities:
+            if (trim(span), span.label_) in entities:
                 raise ValueError(
                     Errors.DS101.format(
                         name=self.name,
@@ -408,7 +344,7 @@ class DynselNER(DynselComponent):
         aligned = example.get_aligned_spans_y2x(spans, allow_overlap=True)
         self._check_types({span.label_ for span in aligned})
         index = {label: i for i, label in enumerate(names.labels)}
-        trimmed = [(_trim(span), span.label_) for span in aligned]
+        trimmed = [(trim(span), span.label_) for span in aligned]
         return [
             (tokens.start, tokens.stop, index[label])
             for tokens, label in trimmed
@@ -422,73 +358,6 @@ def _types_of(example: Example) -> set[str]:
     return {strings[type_] for type_ in _find_types(example.reference) if type_}
 
 
-def _to_actions(
-    iobs: np.ndarray, types: np.ndarray, index: dict[int, int]
-) -> np.ndarray:
-    """Actions from token.ent_iob and token.ent_type: blocked tokens and entities
-    without a label are outside, like what has a type that is not in the index."""
-    n = len(iobs)
-    actions = np.where(iobs == 0, MISSING, 0).astype("int32")
-    inside = (iobs == 1) | (iobs == 3)
-    goes_on = np.zeros(n, dtype=bool)
-    goes_on[:-1] = iobs[1:] == 1
-    for type_, label in index.items():
-        here = inside & (types == type_)
-        kinds = np.where(iobs == 3, np.where(goes_on, 0, 3), np.where(goes_on, 1, 2))
-        actions[here] = (1 + 4 * label + kinds)[here]
-    return actions
-
-
 def _find_types(doc: Doc) -> list[int]:
     """The string IDs of the labels of entities that have words."""
     return np.unique(read_entities(doc)[1][find_words(doc)]).tolist()
-
-
-def _hand_on_ends(actions: np.ndarray, words: np.ndarray) -> None:
-    """Let entities begin and end with words: what stands at white space is handed on to
-    the token beside it.
-
-    actions (array): Those of all tokens, which are changed.
-    words (array): The tokens that are words.
-    """
-    spaces = np.setdiff1d(np.arange(len(actions)), words).tolist()
-    for i in spaces:
-        # From B to the I or L after it.
-        if actions[i] % 4 == 1 and i + 1 < len(actions):
-            if actions[i + 1] == actions[i] + 1:
-                actions[i + 1] = actions[i]
-            elif actions[i + 1] == actions[i] + 2:
-                actions[i + 1] = actions[i] + 3
-    for i in reversed(spaces):
-        # From L to the B or I before it.
-        if actions[i] > 0 and actions[i] % 4 == 3 and i:
-            if actions[i - 1] == actions[i] - 1:
-                actions[i - 1] = actions[i]
-            elif actions[i - 1] == actions[i] - 2:
-                actions[i - 1] = actions[i] + 1
-
-
-def _put_at(words: np.ndarray, found: np.ndarray, n_tokens: int) -> np.ndarray:
-    """The actions of all tokens, given those of words: white space within an entity
-    goes on with it, other white space is as well known as the word before it."""
-    actions = np.full(n_tokens, MISSING, dtype="int32")
-    actions.put(words, found)
-    if len(words) < n_tokens:
-        last = MISSING
-        is_word = np.zeros(n_tokens, dtype=bool)
-        is_word[words] = True
-        for i in range(n_tokens):
-            if is_word[i]:
-                last = actions[i]
-            elif last > 0 and last % 4 in (1, 2):
-                actions[i] = last - last % 4 + 2
-            elif last != MISSING:
-                actions[i] = 0
-    return actions
-
-
-def _trim(span: Span) -> range:
-    """The tokens of a span without white space around it."""
-    words = find_words(span.doc)
-    words = words[(words >= span.start) & (words < span.end)].tolist()
-    return range(words[0], words[-1] + 1) if words else range(0)

@@ -6,10 +6,7 @@ from thinc.api import Model
 from thinc.shims.shim import Shim
 
 from ..base.errors import Errors
-from ..tasks.arc_eager.engine import ParsingModel
-from ..tasks.engine import LinearModel
-
-Engine = LinearModel | ParsingModel
+from ..tasks.engine import Engine
 
 
 class EngineShim(Shim):

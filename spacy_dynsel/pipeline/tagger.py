@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from spacy import util
 from spacy.language import Language
 from spacy.pipeline.tagger import tagger_score
 from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples
+from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer
+from thinc.api import Model
 
 from ..base.errors import Errors
 from ..spacy_io.bridge import (
+    SPACE_TAG,
     find_words,
     hand_on_starts,
     have_same_words,
@@ -22,26 +22,12 @@ from ..spacy_io.bridge import (
     read_tags,
     write_tags,
 )
-from ..tasks.tagging.engine import (
-    MISSING,
-    NOT,
-    SPACE_TAG,
-    SPACE_TAG_NAME,
-    Explanation,
-    GoldDoc,
-    TagBatch,
-    TaggingModel,
-)
-from .component import (
-    DynselComponent,
-    Names,
-    RecentDocs,
-    as_list,
-    get_seed,
-    is_complete,
-    read_examples,
-)
+from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
+from ..tasks.tagging.gold import GoldDoc
+from ..tasks.tagging.loops import MISSING, NOT, TagBatch
+from .component import DynselComponent, Verdicts, as_list
 from .confidences import TAG, write_tokens
+from .names import Names, check_label
 
 TAG_ATTRIBUTE = "token.tag"
 
@@ -104,7 +90,9 @@ class DynselTagger(DynselComponent):
     """
 
     architecture = "spacy_dynsel.DynamicTagger.v1"
-    engine_type = TaggingModel
+    engine_type = TaggingEngine
+    gold_attribute = "TAG"
+    gold_missing = "no token has a tag"
     names_type = TagNames
 
     def __init__(
@@ -178,59 +166,20 @@ class DynselTagger(DynselComponent):
             write_tokens(docs, TAG, values, chosen)
         write_tags(docs, labels, names.ids, overwrite, names.space)
 
-    def explain(self, doc: Doc) -> list[Explanation]:
-        """Say for each token how its tag was found.
-
-        doc (Doc): The doc, whose tags do not matter.
-        RETURNS (list[Explanation]): For each token its label, lead, runner-up, stage,
-            number of templates, and what each template contributed. Nothing is decided
-            about white space: its lead is infinite.
-        """
-        return self._require_engine().explain(doc, self.margin)
-
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Language | None = None,
-        labels: list[str] | None = None,
-    ) -> None:
-        """Prepare for training: find the labels, ambiguity classes and features.
-
-        get_examples (Callable): Gives the training data.
-        nlp (Language): The pipeline.
-        labels (list[str]): The labels; if missing, those of the data are used.
-        """
-        examples = read_examples(get_examples, "DynselTagger.initialize")
-        util.check_lexeme_norms(self.vocab, "tagger")
-        if labels is None:
-            prefix = self.cfg["neg_prefix"]
-            found = {
-                tag
-                for example in examples
-                for tag in _tag_strings(example.reference)
-                if not (prefix and tag.startswith(prefix))
-            }
-            labels = sorted(found)
-        labels = list(dict.fromkeys([*self._known_labels, *labels]))
-        for label in labels:
-            self._check_label(label)
-        if not labels:
-            raise ValueError(Errors.DS042.format(name=self.name))
-
-        def prepare(engine: TaggingModel, names: TagNames) -> None:
-            golds = [self._get_gold(example, names) for example in examples]
-            engine.initialize(
-                names.labels,
-                self.vocab,
-                lambda: iter(golds),
-                lang=self.vocab.lang if nlp is None else nlp.lang,
-                count_features=is_complete(nlp),
-                is_read=_is_read(nlp, self),
-                seed=get_seed(nlp),
+    def compare(self, examples: list[Example], batch: TagBatch) -> Verdicts:
+        """See DynselComponent.compare: units are tokens."""
+        return [
+            (None if not gold or label == SPACE_TAG else gold == token.tag_, number)
+            for number, (example, labels) in enumerate(
+                zip(examples, batch, strict=True)
             )
-
-        self._initialize(labels, prepare)
+            for token, gold, label in zip(
+                example.predicted,
+                example.get_aligned("TAG", as_string=True),
+                labels.tolist(),
+                strict=True,
+            )
+        ]
 
     def tag_for_training(self, docs: list[Doc]) -> None:
         """Tag docs for a component that learns from their tags: by a model that has not
@@ -238,41 +187,12 @@ class DynselTagger(DynselComponent):
         batch = self._require_engine().predict_in_training(docs)
         self.set_annotations(docs, self._predict(docs) if batch is None else batch)
 
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optimizer | None = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """Learn from examples. The weights change at once: the learner is online and
-        has its own step sizes, so that the optimizer is not used.
-
-        examples (Iterable[Example]): The examples.
-        drop (float): The probability with which each template is left out.
-        sgd (Optimizer): Not used.
-        losses (dict): Where to add the loss.
-        RETURNS (dict): The losses.
-        """
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "DynselTagger.update")
-        engine = self._require_engine()
-        names = self._get_names(engine.labels)
-        golds = [self._get_gold(example, names) for example in examples]
-        if any((gold.labels != MISSING).any() for gold in golds):
-            losses[self.name] += engine.update(golds, drop=drop)
-        self._just_updated = RecentDocs(engine, [gold.doc for gold in golds])
-        return losses
-
     def add_label(self, label: str) -> int:
         """Add a label, before initialization.
 
         RETURNS (int): 1, or 0 if the label is there already.
         """
-        self._check_label(label)
+        check_label(self.name, label)
         if label in self.labels:
             return 0
         if self.engine.is_initialized:
@@ -284,10 +204,40 @@ class DynselTagger(DynselComponent):
         return self._add_labels([label])
 
     def get_gold(self, example: Example) -> GoldDoc:
-        """The gold labels of a predicted doc, aligned where the words differ."""
-        return self._get_gold(example, self._get_names(self._known_labels))
+        """What is known about the labels of a predicted doc, aligned where the words
+        differ. Tags that are no labels count as not known."""
+        return self._get_gold(
+            example, self._get_names(self._known_labels), is_strict=False
+        )
 
-    def _get_gold(self, example: Example, names: TagNames) -> GoldDoc:
+    def _choose_labels(self, examples: list[Example], labels: Any) -> Iterable[str]:
+        if labels is None:
+            prefix = self.cfg["neg_prefix"]
+            found = {
+                tag
+                for example in examples
+                for tag in _tag_strings(example.reference)
+                if not (prefix and tag.startswith(prefix))
+            }
+            labels = sorted(found)
+        chosen = list(dict.fromkeys([*self._known_labels, *labels]))
+        if not chosen:
+            raise ValueError(Errors.DS042.format(name=self.name))
+        return chosen
+
+    def _is_read(self, nlp: Language | None) -> bool:
+        """Whether a component that comes after the tagger, and is trained with it,
+        reads its tags."""
+        pipeline = [] if nlp is None else nlp.pipeline
+        places = [place for place, (_, pipe) in enumerate(pipeline) if pipe is self]
+        return nlp is not None and any(
+            TAG_ATTRIBUTE in nlp.get_pipe_meta(name).requires
+            for name, _ in pipeline[places[0] + 1 if places else len(pipeline) :]
+        )
+
+    def _get_gold(
+        self, example: Example, names: TagNames, *, is_strict: bool = True
+    ) -> GoldDoc:
         prefix = self.cfg["neg_prefix"]
         words = find_words(example.predicted)
         strings = example.reference.vocab.strings
@@ -303,7 +253,7 @@ class DynselTagger(DynselComponent):
             given = [start or 0 for start in example.get_aligned_sent_starts()]
             starts = hand_on_starts(np.array(given, dtype="int32"), words)
         for tag, label in found.items():
-            if label is None:
+            if label is None and is_strict:
                 name = tag if isinstance(tag, str) else strings[tag]
                 raise ValueError(
                     Errors.DS046.format(
@@ -311,7 +261,8 @@ class DynselTagger(DynselComponent):
                     )
                 )
         labels = np.full(len(example.predicted), MISSING, dtype="int32")
-        labels.put(words, np.array([found[tag] for tag in tags], dtype="int32"))
+        known = [MISSING if found[tag] is None else found[tag] for tag in tags]
+        labels.put(words, np.array(known, dtype="int32"))
         sent_starts = np.zeros(len(labels), dtype="int32")
         sent_starts.put(words, starts)
         return GoldDoc(example.predicted, labels, sent_starts)
@@ -322,14 +273,3 @@ def _tag_strings(doc: Doc) -> Iterator[str]:
     for tag in np.unique(read_tags(doc)[find_words(doc)]).tolist():
         if tag:
             yield doc.vocab.strings[tag]
-
-
-def _is_read(nlp: Language | None, tagger: DynselTagger) -> bool:
-    """Whether a component that comes after a tagger, and is trained with it, reads its
-    tags."""
-    pipeline = [] if nlp is None else nlp.pipeline
-    pipes = [pipe for _, pipe in pipeline]
-    if nlp is None or not any(pipe is tagger for pipe in pipes):
-        return False
-    later = pipeline[[pipe is tagger for pipe in pipes].index(True) + 1 :]
-    return any(TAG_ATTRIBUTE in nlp.get_pipe_meta(name).requires for name, _ in later)

@@ -8,10 +8,10 @@ from ..base.config_blocks import read_block
 from ..base.settings import LearnerSettings, make_learner_settings
 from ..base.templates import Templates, make_templates
 from ..pipeline.shim import wrap_engine
-from ..tasks.arc_eager.engine import ParsingModel
-from ..tasks.bilou.engine import EntityModel
+from ..tasks.arc_eager.engine import ParsingEngine
+from ..tasks.bilou.engine import EntityEngine
 from ..tasks.bilou.gazetteers import Gazetteers
-from ..tasks.tagging.engine import TaggingModel
+from ..tasks.tagging.engine import TaggingEngine
 
 # Plain settings, or what a registered function has made.
 TemplatesBlock = dict | Templates
@@ -47,7 +47,7 @@ def DynamicTagger(  # noqa: N802
         from is too good to learn from. Without any, training takes less time. If
         missing, there are 4 where a component after the tagger asks for them.
     """
-    engine = TaggingModel(
+    engine = TaggingEngine(
         _templates("templates", templates),
         _learner("learner", learner),
         class_min_count=class_min_count,
@@ -79,7 +79,7 @@ def DynamicNER(  # noqa: N802
         how sure it was, reads each sentence in the opposite direction: more accurate,
         at twice the time. The direction is that of the first.
     """
-    engine = EntityModel(
+    engine = EntityEngine(
         _templates("templates", templates),
         _learner("learner", learner),
         direction=direction,
@@ -119,7 +119,7 @@ def DynamicParser(  # noqa: N802
         data, make the trees that the reranker learns from. 0 means: no reranker, and
         training that takes a quarter of the time.
     """
-    engine = ParsingModel(
+    engine = ParsingEngine(
         _templates("actions", actions),
         _templates("labels", labels),
         _templates("boundaries", boundaries),

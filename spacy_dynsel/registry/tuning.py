@@ -9,7 +9,7 @@ from spacy.training import Example
 
 from ..base.errors import Errors
 from ..pipeline.ner import DynselNER
-from ..tasks.bilou.engine import entity_f
+from ..tasks.bilou.gold import entity_f
 from .readers import GoldWordsCorpus
 
 # What o_bias can be tuned to, in quarters.

@@ -13,8 +13,8 @@ from spacy.tokens import Doc
 from wasabi import table as text_table
 
 from ..base.errors import Errors
-from ..tasks.arc_eager.engine import ParseExplanation
-from ..tasks.engine import Explanation
+from ..tasks.arc_eager.explain import ParseExplanation
+from ..tasks.explanation import Explanation
 from .page import page, table
 
 # How many of the templates of a decision to name, in a row and in a table of their own.

@@ -1,8 +1,10 @@
-"""One of several classifiers of a task: its templates, and its weights in both forms."""
+"""A linear classifier with early exit: its templates, and its weights in both forms."""
 
-from collections.abc import Sequence
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,27 +12,116 @@ from ..base.atomic import Replaceable
 from ..base.errors import Errors
 from ..base.settings import LearnerSettings
 from ..base.templates import Templates
-from ..core.forms.cached import MAX_WEIGHT, quantize
-from ..core.forms.narrow import SmallScorer
-from ..core.forms.wide import RowScorer
+from ..core.forms.cached import (
+    MAX_WEIGHT,
+    Scorer,
+    check_weights,
+    pack_weights,
+    quantize,
+    unpack_weights,
+)
 from ..core.learner import Learner
 from ..core.program import Program
+from ..core.recorder import Recorder
+from .training_state import check_state, describe_settings, read_settings
 
-# By how much less the true label has to lead in training while there are two checkpoints
-# or more to come. A lead that rests on few templates is worth less; this way it is worth
-# as much as later ones of the same size when a decision is made.
-EARLY_SHARE = 0.625
+SEED_STEP = 1000
 
 
-class Classifier(Replaceable):
-    """A linear classifier over slots, which the task fills.
+class Inputs(NamedTuple):
+    """What the templates of a classifier over words read.
+
+    lexical (list[str]): The columns of lexemes.
+    dynamic (list[str]): The columns that the task itself writes.
+    places (list[str]): All places, by their index.
+    """
+
+    lexical: list[str]
+    dynamic: list[str]
+    places: list[str]
+
+
+class Part(Replaceable):
+    """Something with weights that an engine learns, compiles and stores."""
+
+    name: str
+    settings = LearnerSettings()
+    n_labels = 0
+
+    @abstractmethod
+    def start(self, n_labels: int, settings: LearnerSettings) -> None:
+        """Start to learn, from nothing."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Go on from compiled weights."""
+
+    @abstractmethod
+    def resize(self, n_labels: int) -> None:
+        """Make room for more labels. Learners follow when they go on."""
+
+    @abstractmethod
+    def fit_learners(self) -> None:
+        """Make room in the learners for all labels."""
+
+    @abstractmethod
+    def get_learners(self) -> dict[str, Any]:
+        """The learners, by names; none if nothing is being learned."""
+
+    @abstractmethod
+    def training_meta(self) -> dict[str, Any]:
+        """What has to be known to make the learners again."""
+
+    @abstractmethod
+    def start_again(self, meta: Any) -> None:
+        """Make learners that are as yet empty; see training_meta."""
+
+    @abstractmethod
+    def forget(self) -> list[tuple[Any, str, Any]]:
+        """What to assign before learning: compiled weights no longer hold."""
+
+    @abstractmethod
+    def compile(self, **options: Any) -> Any:
+        """The compiled form of the weights as they are now.
+
+        options: What else the form depends on.
+        """
+
+    @abstractmethod
+    def meta(self) -> dict[str, Any]:
+        """What a file says about the compiled weights."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The sections of a file with the compiled weights."""
+
+    @abstractmethod
+    def load(
+        self,
+        meta: Any,
+        arrays: dict[str, np.ndarray],
+        n_labels: int,
+        options: dict[str, Any],
+    ) -> "Part":
+        """Another one with the weights of a file, if they can be used without harm."""
+
+
+class Classifier(Part):
+    """A linear classifier. It alone owns its weights: while they are learned, by one
+    learner a seed and one a fold, and compiled.
 
     name (str): What errors and files call it.
     templates (Templates): The templates, with checkpoints.
     settings (LearnerSettings): How to learn.
+    form: The class of the compiled weights, see core.forms.
     places (dict): Where each column may be read.
+    inputs (Inputs): What the templates read; if missing, they read slots that the task
+        fills.
     seeds (int): The number of learners whose weights are averaged.
-    is_small (bool): Whether there are up to four labels.
+    early_share (float): The part of the margin by which the true label has to lead in
+        training while there are two checkpoints or more to come. A lead that rests on
+        few templates is worth less: asked for less in training, it is worth as much as
+        a later one of the same size when a decision is made.
     """
 
     def __init__(
@@ -38,107 +129,151 @@ class Classifier(Replaceable):
         name: str,
         templates: Templates,
         settings: LearnerSettings,
+        form: Any,
         *,
         places: dict[str, Sequence[str]],
+        inputs: Inputs | None = None,
         seeds: int = 1,
-        is_small: bool = False,
+        early_share: float = 1.0,
     ) -> None:
+        check_count("seeds", seeds, 1)
         templates.check_atoms(places)
         settings.stage_margins(len(templates.checkpoints))
         self.name = name
         self.templates = templates
         self.settings = settings
+        self.form = form
         self.seeds = seeds
-        self.form = SmallScorer if is_small else RowScorer
-        slots = dict.fromkeys(
-            atom for template in templates.templates for atom in template.atoms
-        )
-        self.program = Program(templates, [], [], [], list(slots))
+        self._early_share = early_share
+        if inputs is None:
+            atoms = (atom for spec in templates.templates for atom in spec.atoms)
+            self.program = Program(templates, [], [], [], list(dict.fromkeys(atoms)))
+        else:
+            self.program = Program(templates, *inputs)
         self._reset()
 
     def _reset(self) -> None:
         self.n_labels = 0
+        self.used_settings = self.settings
         self.learners: list[Learner] = []
-        self._used_settings = self.settings
+        # Each of these leaves out a part of the data.
+        self.folds: list[Learner] = []
+        # The compiled weights, if nothing was learned since, and what they were made
+        # with.
         self._scorer: Any = None
-
-    @property
-    def columns(self) -> set[str]:
-        """The columns that the templates look at."""
-        return {atom.column for spec in self.templates.templates for atom in spec.atoms}
+        self._options: dict[str, Any] = {}
 
     @property
     def n_stages(self) -> int:
         return len(self.templates.checkpoints)
 
     def mean_templates(self, stage_counts: np.ndarray) -> float:
-        """The mean number of templates of some decisions."""
+        """The mean number of templates that some decisions read."""
         ends = np.asarray(self.templates.checkpoints)
         return float(stage_counts @ ends / max(1, stage_counts.sum()))
 
-    def start(self, n_labels: int, settings: LearnerSettings) -> None:
-        """Start to learn, from nothing."""
-        self.n_labels = n_labels
-        self._used_settings = settings.seeded(0)
-        self._scorer = None
-        self.learners = [self.new_learner(i * 1000) for i in range(self.seeds)]
+    # Learning.
 
-    def new_learner(self, offset: int) -> Learner:
-        """Another learner of the same kind, with a seed of its own."""
-        seed = ((self._used_settings.seed or 0) + offset) % 2**32
-        return self._make_learner(replace(self._used_settings, seed=seed))
+    def start(self, n_labels: int, settings: LearnerSettings) -> None:
+        self.n_labels = n_labels
+        self.used_settings = settings.seeded(0)
+        self._scorer = None
+        self.learners = [self._seeded(i * SEED_STEP) for i in range(self.seeds)]
+
+    def start_folds(self, n_folds: int, offset: Callable[[int], int]) -> None:
+        """Start one more learner for each fold.
+
+        offset (Callable): What to add to the seed, given the number of the fold.
+        """
+        self.folds = [self._seeded(offset(fold)) for fold in range(n_folds)]
 
     def resume(self) -> None:
         """Go on from compiled weights: from now on they are corrected."""
-        scorer = self.scorer
-        settings = self.settings.for_small_data().seeded(0)
-        keys, labels, weights = scorer.unpack()
+        scorer = self._scorer
+        keys, labels, weights = self.form.unpack(scorer)
+        self.used_settings = self.settings.for_small_data().seeded(0)
+        learner = self._make_learner(self.used_settings)
         values = weights.astype("float32") / np.float32(scorer.scale)
-        learner = self._make_learner(settings)
         learner.correct_from(keys, labels, values)
+        # One learner goes on from the average: others would learn the same. Nothing is
+        # new to a fold.
         self.learners = [learner]
-        self._used_settings = settings
+        self.folds = []
 
     def resize(self, n_labels: int) -> None:
-        """Make room for more labels. Learners follow when they go on."""
         self.n_labels = n_labels
         if self._scorer is not None:
             # The form of the weights depends on the number of labels.
-            scorer = self._scorer
-            self._scorer = self._compile(scorer.unpack(), scorer.scale)
+            packed = self.form.pack(*self.form.unpack(self._scorer), n_labels)
+            self._make_scorer(packed, self._scorer.scale, self._options)
 
-    def changed(self) -> None:
-        """Say that the learners have learned something."""
-        self._scorer = None
+    def fit_learners(self) -> None:
+        for learner in (*self.learners, *self.folds):
+            if learner.n_labels < self.n_labels:
+                learner.resize(self.n_labels)
 
-    @property
-    def scorer(self) -> Any:
-        """The compiled form of the weights as they are now."""
+    def new_recorder(self) -> Recorder:
+        """Make what writes decisions down, with a learner's guesses as history."""
+        return Recorder(
+            self.program, self.n_labels, self.used_settings, self.learners[0]
+        )
+
+    def get_learners(self) -> dict[str, Learner]:
+        names = {f"{self.name} seed {i}": one for i, one in enumerate(self.learners)}
+        return names | {f"{self.name} fold {i}": o for i, o in enumerate(self.folds)}
+
+    def training_meta(self) -> dict[str, Any]:
+        return {
+            "settings": describe_settings(self.used_settings, self.settings),
+            "seeds": len(self.learners),
+            "folds": len(self.folds),
+        }
+
+    def start_again(self, meta: Any) -> None:
+        check_state(isinstance(meta, dict), "it lacks its settings")
+        counts = (meta.get("seeds"), meta.get("folds"))
+        check_state(
+            all(isinstance(n, int) and 0 <= n <= 100 for n in counts),
+            "it lacks its learners",
+        )
+        self.start(self.n_labels, read_settings(meta.get("settings"), self.settings))
+        self.learners = self.learners[: counts[0]]
+        self.start_folds(counts[1], lambda fold: 0)
+
+    # The compiled form.
+
+    def forget(self) -> list[tuple[Any, str, Any]]:
+        return [(self, "_scorer", None)]
+
+    def compile(self, **options: Any) -> Any:
         if self._scorer is None:
             keys, labels, values = mean_weights(self.learners)
             scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
             weights = quantize(values, scale)
-            weights[np.abs(values) <= self._used_settings.smallest_weight] = 0
+            weights[np.abs(values) <= self.used_settings.smallest_weight] = 0
             # Learners may have gone on with more labels.
             weights[labels >= self.n_labels] = 0
-            self._scorer = self._compile((keys, labels, weights), scale)
+            packed = self.form.pack(keys, labels, weights, self.n_labels)
+            self._make_scorer(packed, scale, options)
+        elif options != self._options:
+            arrays = self.form.get_arrays(self._scorer)
+            self._make_scorer(arrays, self._scorer.scale, options)
         return self._scorer
 
-    def margins(self, margin: float | list[float]) -> list[int]:
-        """The margin of each stage but the last, as integers."""
-        return scale_margins(margin, self.n_stages, self.scorer.scale)
-
     def meta(self) -> dict[str, Any]:
-        return {"templates": self.templates.to_lines(), "scale": self.scorer.scale}
+        return {"templates": self.templates.to_lines(), "scale": self._scorer.scale}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        arrays = self.scorer.arrays()
+        arrays = self.form.get_arrays(self._scorer)
         return {f"{self.name}_{part}": array for part, array in arrays.items()}
 
     def load(
-        self, meta: Any, arrays: dict[str, np.ndarray], n_labels: int
+        self,
+        meta: Any,
+        arrays: dict[str, np.ndarray],
+        n_labels: int,
+        options: dict[str, Any],
     ) -> "Classifier":
-        """A classifier with the weights of a file, if they can be used without harm."""
         parts = {part: f"{self.name}_{part}" for part in self.form.parts}
         if not isinstance(meta, dict) or not set(parts.values()) <= set(arrays):
             raise ValueError(Errors.DS035.format(what=f"it lacks its {self.name}"))
@@ -146,25 +281,108 @@ class Classifier(Replaceable):
         if not isinstance(scale, float) or not 0 < scale < 1e9:
             raise ValueError(Errors.DS035.format(what="its scale is malformed"))
         self.templates.check_lines(meta.get("templates"))
-        weights = {part: arrays[section] for part, section in parts.items()}
-        self.form.check(weights, n_labels)
+        packed = {part: arrays[section] for part, section in parts.items()}
+        self.form.check(packed, n_labels)
         loaded = self.blank()
         loaded.n_labels = n_labels
-        loaded._scorer = self.form(self.program, n_labels, weights, scale)
+        loaded._make_scorer(packed, scale, options)
         return loaded
 
+    def _make_scorer(
+        self, packed: dict[str, np.ndarray], scale: float, options: dict[str, Any]
+    ) -> None:
+        self._options = options
+        self._scorer = self.form.make(
+            self.program, self.n_labels, packed, scale, **options
+        )
+
+    def _seeded(self, offset: int) -> Learner:
+        """A learner with a seed of its own."""
+        seed = ((self.used_settings.seed or 0) + offset) % 2**32
+        return self._make_learner(replace(self.used_settings, seed=seed))
+
     def _make_learner(self, settings: LearnerSettings) -> Learner:
-        if not isinstance(settings.margin, list):
-            early = [EARLY_SHARE * settings.margin] * (self.n_stages - 2)
+        if self._early_share != 1.0 and not isinstance(settings.margin, list):
+            early = [self._early_share * settings.margin] * (self.n_stages - 2)
             late = [settings.margin] * (self.n_stages - len(early))
             settings = replace(settings, margin=[*early, *late])
         return Learner(self.program, self.n_labels, settings)
 
-    def _compile(
-        self, weights: tuple[np.ndarray, np.ndarray, np.ndarray], scale: float
-    ) -> Any:
-        packed = self.form.pack(*weights, self.n_labels)
-        return self.form(self.program, self.n_labels, packed, scale)
+
+class CachedForm:
+    """Rows of scores that the lexicon keeps for each word; see Scorer."""
+
+    parts = ("index", "slots")
+
+    @staticmethod
+    def pack(
+        keys: np.ndarray, labels: np.ndarray, weights: np.ndarray, n_labels: int
+    ) -> dict[str, np.ndarray]:
+        index, slots = pack_weights(keys, labels, weights, n_labels)
+        return {"index": index, "slots": slots}
+
+    @staticmethod
+    def check(packed: dict[str, np.ndarray], n_labels: int) -> None:
+        check_weights(packed["index"], packed["slots"], n_labels)
+
+    @staticmethod
+    def unpack(scorer: Scorer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return unpack_weights(scorer.index, scorer.slots)
+
+    @staticmethod
+    def get_arrays(scorer: Scorer) -> dict[str, np.ndarray]:
+        return {"index": scorer.index, "slots": scorer.slots}
+
+    @staticmethod
+    def make(
+        program: Program,
+        n_labels: int,
+        packed: dict[str, np.ndarray],
+        scale: float,
+        **options: Any,
+    ) -> Scorer:
+        return Scorer(
+            program, n_labels, packed["index"], packed["slots"], scale, **options
+        )
+
+
+class SlotForm:
+    """Tables for a classifier over slots; see WideScorer and NarrowScorer.
+
+    scorer (type): The class of the tables.
+    """
+
+    def __init__(self, scorer: Any) -> None:
+        self.parts = scorer.parts
+        self.pack = scorer.pack
+        self.check = scorer.check
+        self.make = scorer
+
+    @staticmethod
+    def unpack(scorer: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return scorer.unpack()
+
+    @staticmethod
+    def get_arrays(scorer: Any) -> dict[str, np.ndarray]:
+        return scorer.arrays()
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """Raise an error unless a number of learners makes sense. A single fold would leave
+    nothing to learn from."""
+    if not least <= value <= 100 or (least == 0 and value == 1):
+        allowed = f"between {least} and 100" if least else "0 or between 2 and 100"
+        raise ValueError(Errors.DS022.format(name=name, value=value, range=allowed))
+
+
+def find_columns(*lists: Templates) -> set[str]:
+    """The columns that templates read."""
+    return {
+        atom.column
+        for templates in lists
+        for spec in templates.templates
+        for atom in spec.atoms
+    }
 
 
 def mean_weights(
@@ -189,10 +407,11 @@ def mean_weights(
 def scale_margins(
     margin: float | list[float], n_stages: int, scale: float
 ) -> list[int]:
-    """Margins as the integers that scores are compared with."""
+    """Margins as the integers that scores are compared with, for each stage but the
+    last."""
     values = margin if isinstance(margin, list | tuple) else [margin] * (n_stages - 1)
     # Larger than any lead: never exit early.
     return [
-        1 << 17 if value * scale > 1 << 16 else int(np.ceil(value * scale))
+        1 << 17 if value * scale > 1 << 16 else math.ceil(value * scale)
         for value in values
     ]

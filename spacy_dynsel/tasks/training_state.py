@@ -7,10 +7,10 @@ import numpy as np
 
 from ..base.atomic import Replaceable
 from ..base.errors import Errors
-from ..base.model_file import dump_model, load_model
 from ..base.settings import LearnerSettings
 from ..core.checksum import checksum
 from ..core.learner import Learner
+from ..core.model_file import dump_model, load_model
 from ..core.rank_learner import RankLearner
 
 KIND = "training"

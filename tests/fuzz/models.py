@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_dynsel.base.model_file import (
+from spacy_dynsel.core.model_file import (
     BYTE_ORDER,
     MAGIC,
     VERSION,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spacy_dynsel.base.model_file import dump_model, load_model
+from spacy_dynsel.core.model_file import dump_model, load_model
 
 from .models import make_genuine
 

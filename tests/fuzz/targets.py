@@ -18,7 +18,7 @@ import srsly
 from spacy.language import Language
 from spacy.vocab import Vocab
 
-from spacy_dynsel.base.model_file import dump_model, load_model
+from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import parse_templates, read_templates
 from spacy_dynsel.corpus.conll import (
@@ -30,7 +30,7 @@ from spacy_dynsel.corpus.conll import (
 )
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 from spacy_dynsel.tasks.bilou.gazetteers import Gazetteers
-from spacy_dynsel.tasks.tagging.engine import TaggingModel
+from spacy_dynsel.tasks.tagging.engine import TaggingEngine
 
 from .models import MAKERS, TEXTS, load_compact, make_genuine
 
@@ -114,7 +114,7 @@ def templates(data: bytes) -> None:
         again = parse_templates(found.to_lines())
         assert again.templates == found.templates
         assert again.checkpoints == found.checkpoints
-        TaggingModel(found, LearnerSettings(), class_min_count=1, class_min_share=0.1)
+        TaggingEngine(found, LearnerSettings(), class_min_count=1, class_min_share=0.1)
 
 
 def gazetteer(data: bytes) -> None:

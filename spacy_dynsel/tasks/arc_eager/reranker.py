@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from ...base.atomic import Replaceable
+from ...base.settings import LearnerSettings
 from ...base.templates import Templates
 from ...core.forms.line_table import ShortLines, check_table
-from ...core.learner import Learner
+from ...core.model_file import require
 from ...core.program import Program
 from ...core.rank_learner import RankLearner
-from ..classifier import Classifier
-from ..engine import require
+from ..classifier import Part, find_columns
+from ..training_state import check_state
 from .features import ACTION_PLACES, Features
 from .places import PLACES
 from .ranking import TREE_PLACES, RankFeatures
@@ -30,27 +30,26 @@ SCALE = 512
 MAX_WEIGHT = 32767
 
 
-class Reranker(Replaceable):
+class Reranker(Part):
     """Chooses between a tree and another one that differs in a few arcs.
 
     branches (Templates): Looks at the decision at which they part.
     trees (Templates): Looks at the tokens for which they differ.
-    n_folds (int): The number of parsers that make trees to learn from.
     """
 
-    def __init__(self, branches: Templates, trees: Templates, n_folds: int) -> None:
+    name = "reranker"
+
+    def __init__(self, branches: Templates, trees: Templates) -> None:
         branches.check_atoms(PLACES["branches"])
         trees.check_atoms(PLACES["trees"])
         self.branches = branches
         self.trees = trees
-        self.n_folds = n_folds
         self.features: Any = None
         self._reset()
 
     def _reset(self) -> None:
-        # These are there in training.
+        # It is there in training.
         self.learner: Any = None
-        self.learners: list[tuple[Learner, Learner]] = []
         self._n_tokens = 0
         self._n_seen = 0
         self._lines: ShortLines | None = None
@@ -58,18 +57,7 @@ class Reranker(Replaceable):
     @property
     def columns(self) -> set[str]:
         """The columns that the templates look at."""
-        specs = (*self.branches.templates, *self.trees.templates)
-        return {atom.column for spec in specs for atom in spec.atoms}
-
-    @property
-    def lines(self) -> ShortLines:
-        """The compiled form of the weights as they are now."""
-        if self._lines is None:
-            keys, values = self.learner.get_weights(CUTOFF)
-            weights = np.rint(values * SCALE).clip(-MAX_WEIGHT, MAX_WEIGHT)
-            kept = weights != 0
-            self._lines = ShortLines(keys[kept], weights[kept].astype("int16"))
-        return self._lines
+        return find_columns(self.branches, self.trees)
 
     def bind(self, lexical: list[str]) -> None:
         """Say which columns lexemes have."""
@@ -78,48 +66,56 @@ class Reranker(Replaceable):
             _bind(self.trees, TREE_PLACES, lexical),
         )
 
-    def start(self, actions: Classifier, arcs: Classifier, n_tokens: int) -> None:
-        """Start to learn, from nothing.
-
-        n_tokens (int): The size of the training data.
-        """
+    def set_size(self, n_tokens: int) -> None:
+        """Say how large the training data are."""
         self._n_tokens = n_tokens
+
+    def start(self, n_labels: int, settings: LearnerSettings) -> None:
         self._n_seen = 0
         self.learner = RankLearner(ETA, DELTA)
-        self.learners = [
-            (actions.new_learner(fold + 1), arcs.new_learner(fold + 1))
-            for fold in range(self.n_folds)
-        ]
-        self.changed()
+        self._lines = None
+
+    def resume(self) -> None:
+        """A reranker that was loaded stays as it is: there are no folds to learn
+        from."""
+
+    def resize(self, n_labels: int) -> None:
+        """Labels are to it what tokens have, and not what it decides."""
+
+    def fit_learners(self) -> None:
+        """See resize."""
 
     def get_learners(self) -> dict[str, Any]:
-        """The learners, if there is training."""
-        if self.learner is None:
-            return {}
-        names = {"reranker": self.learner}
-        for fold, (actions, arcs) in enumerate(self.learners):
-            names |= {f"fold {fold} actions": actions, f"fold {fold} labels": arcs}
-        return names
+        return {} if self.learner is None else {self.name: self.learner}
 
-    def training_meta(self) -> dict[str, int]:
-        return {"n_tokens": self._n_tokens, "n_seen": self._n_seen}
+    def training_meta(self) -> dict[str, Any]:
+        return {
+            "learns": self.learner is not None,
+            "n_tokens": self._n_tokens,
+            "n_seen": self._n_seen,
+        }
 
-    def start_again(
-        self, actions: Classifier, arcs: Classifier, meta: dict[str, int]
-    ) -> None:
-        """Make learners that are as yet empty; see training_meta."""
-        self.start(actions, arcs, meta["n_tokens"])
-        self._n_seen = meta["n_seen"]
+    def start_again(self, meta: Any) -> None:
+        check_state(isinstance(meta, dict), "it lacks its reranker")
+        if meta.get("learns"):
+            self.start(0, LearnerSettings())
+            self._n_tokens, self._n_seen = meta["n_tokens"], meta["n_seen"]
 
     def count(self, n_tokens: int) -> bool:
         """Count tokens that are seen. RETURNS (bool): Whether it is time to learn."""
         self._n_seen += n_tokens
         return self._n_seen > FIRST_EPOCH * self._n_tokens
 
-    def changed(self) -> None:
-        """Say that the learner, if there is one, has learned something."""
-        if self.learner is not None:
-            self._lines = None
+    def forget(self) -> list[tuple[Any, str, Any]]:
+        return [] if self.learner is None else [(self, "_lines", None)]
+
+    def compile(self, **options: Any) -> ShortLines:
+        if self._lines is None:
+            keys, values = self.learner.get_weights(CUTOFF)
+            weights = np.rint(values * SCALE).clip(-MAX_WEIGHT, MAX_WEIGHT)
+            kept = weights != 0
+            self._lines = ShortLines(keys[kept], weights[kept].astype("int16"))
+        return self._lines
 
     def meta(self) -> dict[str, Any]:
         return {
@@ -129,11 +125,16 @@ class Reranker(Replaceable):
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
-        keys, weights = self.lines.to_arrays()
+        keys, weights = self.compile().to_arrays()
         return {"rank_keys": keys, "rank_weights": weights.view("uint16")}
 
-    def load(self, meta: Any, arrays: dict[str, np.ndarray]) -> "Reranker":
-        """A reranker with the weights of a file, if they can be used without harm."""
+    def load(
+        self,
+        meta: Any,
+        arrays: dict[str, np.ndarray],
+        n_labels: int,
+        options: dict[str, Any],
+    ) -> "Reranker":
         require(isinstance(meta, dict), "its reranker is malformed")
         require(meta.get("scale") == SCALE, "the scale of its reranker is not known")
         self.branches.check_lines(meta.get("branches"))

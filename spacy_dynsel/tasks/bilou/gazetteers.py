@@ -16,6 +16,8 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ...base.errors import Errors
+from ...core.checksum import checksum
+from ...core.model_file import require
 from .gazetteer import MAX_ENTRY_TOKENS, MAX_LISTS, compile_lists
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -165,3 +167,24 @@ def make_gazetteers(
 ) -> Gazetteers:
     """Lists of names for a config; see Gazetteers."""
     return Gazetteers(paths, entries, tokenize=tokenize, embed=embed)
+
+
+def check_arrays(arrays: dict[str, np.ndarray], n_lists: int) -> None:
+    """Raise an error unless the sections of a file are what compile_lists makes."""
+    require(set(ARRAYS) <= set(arrays), "it lacks its gazetteers")
+    for kind in ("folded", "exact"):
+        keys, lists = arrays[f"{kind}_keys"], arrays[f"{kind}_lists"]
+        require(
+            keys.dtype == "uint64"
+            and lists.dtype == "uint32"
+            and len(keys) == len(lists)
+            and bool((keys[1:] > keys[:-1]).all())
+            and int(keys.min(initial=1)) > 0
+            and int(lists.max(initial=0)) < 1 << n_lists,
+            "its gazetteers are malformed",
+        )
+
+
+def get_checksum(arrays: dict[str, np.ndarray]) -> int:
+    """What tells lists with other entries apart."""
+    return int(checksum(b"".join(arrays[name].tobytes() for name in ARRAYS)))

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.checksum import checksum
-from ..core.large_pages import allocate
-from .errors import Errors
+from ..base.errors import Errors
+from .checksum import checksum
+from .large_pages import allocate
 
 MAGIC = b"DYNSEL\r\n"
 BYTE_ORDER = 0x01020304
-VERSION = 2
+VERSION = 3
 ALIGNMENT = 64
 DTYPES = ("uint8", "uint16", "uint32", "uint64")
 
@@ -132,3 +132,9 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not is_genuine:
         raise ValueError(Errors.DS035.format(what="its description is malformed"))
     return meta, sections
+
+
+def require(condition: bool, what: str) -> None:
+    """Raise an error that says what is wrong with a file unless a condition holds."""
+    if not condition:
+        raise ValueError(Errors.DS035.format(what=what))

@@ -1,0 +1,32 @@
+"""By how much decisions are won, as what confidence is drawn from."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Integer leads from here on are those of decisions without a rival.
+NO_RIVAL = 1 << 19
+
+
+class Evidence(NamedTuple):
+    """What speaks for some units: tags, arcs or entities.
+
+    leads (array): For each unit one or more leads.
+    groups (array): For each unit the number of its group, such as the stage.
+    """
+
+    leads: np.ndarray
+    groups: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> "Evidence":
+        return Evidence(self.leads[chosen], self.groups[chosen])
+
+
+def scale_leads(leads: np.ndarray, *scales: float) -> np.ndarray:
+    """Turn integer leads into those of margins, infinite where there was no rival.
+
+    leads (array): One or more for each unit.
+    scales (float): The scale of each kind.
+    """
+    table = leads.reshape(-1, len(scales))
+    return np.where(table >= NO_RIVAL, np.inf, table / np.array(scales))

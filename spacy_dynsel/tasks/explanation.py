@@ -1,0 +1,98 @@
+"""Why a decision was made: what each template has said."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base.templates import Templates
+
+
+class Explanation(NamedTuple):
+    """Why a token got its label.
+
+    label (str): The label.
+    lead (float): Its lead over the runner-up when the decision was made.
+    runner_up (str): The second-best label, empty if there is only one label.
+    stage (int): The stage in which the decision was made, from 1.
+    n_templates (int): The number of templates that were read.
+    contributions (dict): For each of them what it added to the label and to the
+        runner-up; under "bias", what was added to labels whatever the token; under
+        "first pass", what another model found that has read the token before.
+    """
+
+    label: str
+    lead: float
+    runner_up: str
+    stage: int
+    n_templates: int
+    contributions: dict[str, tuple[float, float]]
+
+
+class Explainer:
+    """Explains the decisions of a classifier.
+
+    templates (Templates): The templates of the classifier.
+    scorer (Scorer): Its compiled weights.
+    margins (list[int]): The margin of each stage but the last.
+    outputs (Sequence[str]): The names of the labels.
+    """
+
+    def __init__(
+        self,
+        templates: Templates,
+        scorer: Any,
+        margins: list[int],
+        outputs: Sequence[str],
+    ) -> None:
+        self.names = [str(template) for template in templates.templates]
+        self.checkpoints = templates.checkpoints
+        self.scorer = scorer
+        self.margins = [*margins, 0]
+        self.outputs = outputs
+
+    def __call__(
+        self,
+        parts: np.ndarray,
+        label: int,
+        valid: np.ndarray | None = None,
+        given: dict[str, np.ndarray] | None = None,
+    ) -> Explanation:
+        """Say how one decision was made.
+
+        parts (array): What each template adds to each output, as integers.
+        label (int): The decision.
+        valid (array): Which outputs were possible; all, if not given.
+        given (dict): What else was added to each output before the first stage.
+        """
+        scorer, outputs = self.scorer, self.outputs
+        given = dict(given or {})
+        if scorer.bias is not None:
+            given["bias"] = scorer.bias
+        choices = np.arange(len(outputs)) if valid is None else np.flatnonzero(valid)
+        sums = parts.cumsum(axis=0, dtype="int32")
+        for row in given.values():
+            sums += row[: len(outputs)]
+        for stage, end in enumerate(self.checkpoints):
+            scores = sums[end - 1]
+            ranked = choices[np.argsort(-scores[choices], kind="stable")]
+            second = int(ranked[1]) if len(ranked) > 1 else -1
+            lead = int(scores[ranked[0]] - scores[second]) if second >= 0 else 0
+            if second < 0 or lead >= self.margins[stage]:
+                break
+        contributions = {self.names[t]: parts[t] for t in range(end)}
+        contributions.update(given)
+        return Explanation(
+            label=outputs[label],
+            lead=lead / scorer.scale,
+            runner_up=outputs[second] if second >= 0 else "",
+            stage=stage + 1,
+            n_templates=end,
+            contributions={
+                name: (
+                    float(row[label] / scorer.scale),
+                    float(row[second] / scorer.scale) if second >= 0 else 0.0,
+                )
+                for name, row in contributions.items()
+            },
+        )
