@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_dynsel.core.model_file import dump_model
 from spacy_dynsel.base.templates import Templates, parse_templates
 from spacy_dynsel.core.forms.cached import pack_weights
+from spacy_dynsel.core.model_file import dump_model
 
 
 @st.composite
@@ -66,12 +66,11 @@ def make_file(
     array = np.array(pairs, dtype="uint32").reshape(-1, 2)
     weights = rng.integers(-127, 128, len(pairs)).astype("int8")
     index, slots = pack_weights(array[:, 0], array[:, 1], weights, n_outputs)
-    arrays = {"index": index, "slots": slots}
+    arrays = {"templates_index": index, "templates_slots": slots}
     for name, table in (("class", classes or {}), ("cluster", clusters or {})):
         arrays[f"{name}_keys"] = np.array(sorted(table), dtype="uint64")
         arrays[f"{name}_values"] = np.array(
             [table[key] for key in sorted(table)], dtype="uint32"
         )
-    return dump_model(
-        {"templates": templates.to_lines(), "scale": 16.0, **meta}, arrays
-    )
+    part = {"templates": templates.to_lines(), "scale": 16.0}
+    return dump_model({**meta, "parts": {"templates": part}}, arrays)

@@ -11,9 +11,9 @@ import numpy as np
 from spacy import attrs
 from spacy.tokens import Doc, Token
 
-from spacy_dynsel.core.model_file import load_model
 from spacy_dynsel.base.templates import Template, Templates, parse_templates
 from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.model_file import load_model
 
 WORD64 = (1 << 64) - 1
 BEFORE_START, AFTER_END = 1, 2
@@ -168,11 +168,14 @@ class ReferenceTagger:
     def __init__(self, data: bytes) -> None:
         meta, arrays = load_model(data)
         self.labels: list[str] = meta["labels"]
-        self.templates: Templates = parse_templates(meta["templates"])
-        self.scale: float = meta["scale"]
+        self.templates: Templates = parse_templates(
+            meta["parts"]["templates"]["templates"]
+        )
+        self.scale: float = meta["parts"]["templates"]["scale"]
         self.weights: dict[int, dict[int, int]] = defaultdict(dict)
         for key, label, weight in zip(
-            *unpack_weights(arrays["index"], arrays["slots"]), strict=True
+            *unpack_weights(arrays["templates_index"], arrays["templates_slots"]),
+            strict=True,
         ):
             self.weights[int(key)][int(label)] = int(weight)
         self.tables = {

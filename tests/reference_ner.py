@@ -22,9 +22,9 @@ from reference import (
     lexical_atom,
     mix,
 )
-from spacy_dynsel.core.model_file import load_model
 from spacy_dynsel.base.templates import Templates, parse_templates
 from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.model_file import load_model
 
 KEEP = 0xFFFF
 BEFORE_START, AFTER_END = 1, 2
@@ -176,12 +176,15 @@ class ReferenceNER:
         meta, arrays = load_model(data)
         self.labels: list[str] = meta["labels"]
         self.backwards = meta["direction"] == "rtl"
-        self.templates: Templates = parse_templates(meta["templates"])
-        self.scale: float = meta["scale"]
+        self.templates: Templates = parse_templates(
+            meta["parts"]["templates"]["templates"]
+        )
+        self.scale: float = meta["parts"]["templates"]["scale"]
         self.bias = int(np.rint(bias * self.scale))
         self.weights: dict[int, dict[int, int]] = defaultdict(dict)
         for key, label, weight in zip(
-            *unpack_weights(arrays["index"], arrays["slots"]), strict=True
+            *unpack_weights(arrays["templates_index"], arrays["templates_slots"]),
+            strict=True,
         ):
             self.weights[int(key)][int(label)] = int(weight)
         self.tables = {

@@ -6,8 +6,8 @@ import spacy
 from spacy.tokens import Doc
 
 from conftest import SENTENCES, train_tagger
-from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.core.forms.cached import check_weights
+from spacy_dynsel.core.model_file import dump_model, load_model
 from test_model_file import with_checksum
 
 
@@ -154,19 +154,26 @@ def crafted(tagger, change):
         (lambda m, a: m.update(labels=[1, 2]), "DS035"),
         (lambda m, a: m.update(labels=["", *m["labels"][1:]]), "DS035"),
         (lambda m, a: m.update(labels=m["labels"][:2]), "DS035"),
-        (lambda m, a: m.update(scale=0.0), "DS035"),
-        (lambda m, a: m.update(scale="1"), "DS035"),
+        (lambda m, a: m["parts"]["templates"].update(scale=0.0), "DS035"),
+        (lambda m, a: m["parts"]["templates"].update(scale="1"), "DS035"),
         (lambda m, a: m.update(n_classes=-1), "DS035"),
         (lambda m, a: m.update(n_classes=None), "DS035"),
-        (lambda m, a: m.update(templates=None), "DS035"),
-        (lambda m, a: m.update(templates=["word"]), "DS036"),
-        (lambda m, a: a.pop("slots"), "DS035"),
-        (lambda m, a: a.update(slots=a["slots"].astype("uint64")), "DS035"),
-        (lambda m, a: a.update(slots=a["slots"][:-1]), "DS035"),
-        (lambda m, a: a.update(index=a["index"][:-1]), "DS035"),
-        (lambda m, a: a["index"].__setitem__(7, 1 << 31), "DS035"),
-        (lambda m, a: a["slots"].__setitem__(0, 0xFFFFFFFF), "DS035"),
-        (lambda m, a: a.update(class_keys=a["slots"][:1]), "DS035"),
+        (lambda m, a: m["parts"]["templates"].update(templates=None), "DS035"),
+        (lambda m, a: m.update(parts=None), "DS035"),
+        (lambda m, a: m.update(parts={}), "DS035"),
+        (lambda m, a: m["parts"]["templates"].update(templates=["word"]), "DS036"),
+        (lambda m, a: a.pop("templates_slots"), "DS035"),
+        (
+            lambda m, a: a.update(
+                templates_slots=a["templates_slots"].astype("uint64")
+            ),
+            "DS035",
+        ),
+        (lambda m, a: a.update(templates_slots=a["templates_slots"][:-1]), "DS035"),
+        (lambda m, a: a.update(templates_index=a["templates_index"][:-1]), "DS035"),
+        (lambda m, a: a["templates_index"].__setitem__(7, 1 << 31), "DS035"),
+        (lambda m, a: a["templates_slots"].__setitem__(0, 0xFFFFFFFF), "DS035"),
+        (lambda m, a: a.update(class_keys=a["templates_slots"][:1]), "DS035"),
         (
             lambda m, a: a.update(
                 class_keys=np.array([5], "uint64"),
@@ -197,7 +204,7 @@ def test_bytes_with_a_forged_checksum(nlp, tagger):
         except ValueError as error:
             assert "[DS0" in str(error)
         else:
-            other.engine.predict([doc], 1.0, 1)
+            other.engine.predict([doc], margin=1.0)
 
 
 def test_index_must_fit_slots():

@@ -18,7 +18,6 @@ from spacy_dynsel.cli.reliability import reliability
 from spacy_dynsel.confidence.maps import (
     METHODS,
     ConfidenceMap,
-    Evidence,
     calibration_error,
     choose,
     fit,
@@ -26,6 +25,7 @@ from spacy_dynsel.confidence.maps import (
     make_bins,
 )
 from spacy_dynsel.confidence.reliability import measure_confidence
+from spacy_dynsel.tasks.evidence import Evidence
 
 NAMES = ("dynsel_tagger", "dynsel_parser", "dynsel_ner")
 
@@ -352,7 +352,7 @@ def test_models_without_the_settings_load(folder, tmp_path):
     for name in NAMES:
         path = tmp_path / name / "cfg"
         cfg = srsly.read_json(path)
-        for key in ("calibration", "confidence", "keep_training_state"):
+        for key in ("confidence_map", "confidence", "keep_training_state"):
             del cfg[key]
         srsly.write_json(path, cfg)
     nlp = spacy.load(tmp_path)

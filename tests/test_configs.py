@@ -75,4 +75,4 @@ def test_learners_have_the_seed_of_the_training(own, expected):
     tagger = nlp.add_pipe("dynsel_tagger", config=config)
     doc = Doc(nlp.vocab, words=["a"], tags=["X"])
     nlp.initialize(lambda: [Example(doc.copy(), doc)])
-    assert tagger.engine._used_settings.seed == expected
+    assert tagger.engine.main.used_settings.seed == expected

@@ -16,7 +16,9 @@ from typer.main import get_command
 
 from spacy_dynsel.cli import dynsel_cli
 from spacy_dynsel.spacy_io.bridge import LEXICAL_COLUMNS
-from spacy_dynsel.tasks import bilou, parse_places, tagging
+from spacy_dynsel.tasks.arc_eager import places as parse_places
+from spacy_dynsel.tasks.bilou import engine as bilou
+from spacy_dynsel.tasks.tagging import engine as tagging
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -8,8 +8,8 @@ from spacy.pipeline._parser_internals.nonproj import deprojectivize, projectiviz
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_dynsel.pipeline.parser import _read_tree
 from spacy_dynsel.spacy_io.bridge import restore_arcs
+from spacy_dynsel.tasks.arc_eager.gold import read_tree
 from test_arc_eager import projective_trees
 from test_parser import assert_well_formed, parser, shared, train_parser
 
@@ -81,7 +81,7 @@ def test_sentences_are_lifted_one_by_one(shared, numbers):
         heads += [start + head for head in own]
     deps = ["ROOT" if i == head else PLAIN[i % 3] for i, head in enumerate(heads)]
     doc = Doc(shared.vocab, words=["w"] * len(heads), heads=heads, deps=deps)
-    found = shared.get_pipe("dynsel_parser")._projectivize(_read_tree(doc))
+    found = shared.get_pipe("dynsel_parser")._projectivize(read_tree(doc))
     assert found == tuple(map(list, projectivize(heads, deps)))
 
 

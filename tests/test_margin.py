@@ -5,10 +5,10 @@ import pytest
 import spacy
 
 from conftest import SENTENCES
-from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import parse_templates
 from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.tasks.tagging.engine import TaggingEngine
 
 INFINITY = float("inf")
@@ -20,20 +20,27 @@ def test_infinity_equals_the_full_model(nlp, tagger):
     first checkpoint stays: it says what is guessed about words to come."""
     engine = tagger.engine
     meta, arrays = load_model(engine.to_bytes())
-    first = meta["templates"].index("---") + 1
-    lines = meta["templates"][:first]
-    lines += [line for line in meta["templates"][first:] if line != "---"]
+    part = meta["parts"]["templates"]
+    first = part["templates"].index("---") + 1
+    lines = part["templates"][:first]
+    lines += [line for line in part["templates"][first:] if line != "---"]
     full = TaggingEngine(
         parse_templates(lines), LearnerSettings(), class_min_count=1, class_min_share=0
     )
-    full.from_bytes(dump_model({**meta, "templates": lines}, arrays))
+    full.from_bytes(
+        dump_model(
+            {**meta, "parts": {"templates": {**part, "templates": lines}}}, arrays
+        )
+    )
     docs = [nlp.make_doc(text) for text in TEXTS]
-    ours = engine.predict(docs, INFINITY, 1)
-    assert ours.labels.tolist() == full.predict(docs, INFINITY, 1).labels.tolist()
+    ours = engine.predict(docs, margin=INFINITY)
+    assert ours.labels.tolist() == full.predict(docs, margin=INFINITY).labels.tolist()
     assert ours.stage_counts.tolist() == [0, 0, sum(map(len, docs))]
     for doc in docs:
         for one, other in zip(
-            engine.explain(doc, INFINITY), full.explain(doc, INFINITY), strict=True
+            engine.explain(doc, margin=INFINITY),
+            full.explain(doc, margin=INFINITY),
+            strict=True,
         ):
             assert (one.label, one.lead) == (other.label, other.lead)
             assert one.contributions == other.contributions
@@ -121,12 +128,12 @@ def test_explanations_add_up(nlp, tagger, margin):
 def test_explain_reads_weights_from_the_model(nlp, tagger):
     """The contributions are the quantised weights of the file."""
     meta, arrays = load_model(tagger.engine.to_bytes())
-    _, _, weights = unpack_weights(arrays["index"], arrays["slots"])
+    _, _, weights = unpack_weights(arrays["templates_index"], arrays["templates_slots"])
     known = {0, *weights.tolist()}
     for why in tagger.explain(nlp("The hits saw her")):
         for pair in why.contributions.values():
             for value in pair:
-                assert round(value * meta["scale"]) in known
+                assert round(value * meta["parts"]["templates"]["scale"]) in known
 
 
 def test_statistics(nlp, tagger):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from spacy_dynsel.base.atomic import write_file
-from spacy_dynsel.core.model_file import VERSION, dump_model, load_model
 from spacy_dynsel.core.checksum import checksum
+from spacy_dynsel.core.model_file import VERSION, dump_model, load_model
 
 META = {"labels": ["ä", "b"], "scale": 0.5}
 ARRAYS = {

@@ -16,7 +16,9 @@ from spacy.util import load_config
 
 from spacy_dynsel.pipeline.ner import DynselNER
 from spacy_dynsel.registry.tuning import tune_o_bias
-from spacy_dynsel.tasks.bilou.engine import EntityBatch, entity_f
+from spacy_dynsel.tasks.bilou.gold import entity_f
+from spacy_dynsel.tasks.bilou.loops import EntityBatch
+from spacy_dynsel.tasks.classifier import mean_weights
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 TRAIN_DATA = [
@@ -213,7 +215,7 @@ def test_preset_labels_are_added(nlp, ner, tmp_path):
     ner.to_disk(tmp_path)
     model = {
         "direction": ner.engine.direction,
-        "two_passes": ner.engine._second is not None,
+        "two_passes": ner.engine.two_passes,
     }
     other = spacy.blank("en").add_pipe("dynsel_ner", config={"model": model})
     assert other.from_disk(tmp_path).labels == ner.labels
@@ -485,8 +487,7 @@ def test_another_config(nlp, ner, direction, two_passes):
 def test_a_second_pass_sees_the_first(nlp):
     ner = train_ner(nlp, make_examples(nlp), model={"two_passes": True})
     engine = ner.engine
-    assert engine._second.direction == "rtl"
-    assert engine._second.labels == engine.labels
+    assert list(engine.parts) == ["templates", "second"]
     doc = nlp.make_doc("I like London and Berlin.")
     for why in ner.explain(doc):
         label, runner_up = why.contributions["first pass"]
@@ -502,9 +503,7 @@ def test_a_second_pass_sees_the_first(nlp):
             False,
             np.full(4, support, dtype="int16"),
         )
-        batch = engine._predict_once(
-            engine._second.compiled, [doc], 4.0, 1, False, first
-        )
+        batch = engine._read(engine.get_snapshot(), 1, [doc], 4.0, False, first=first)
         assert batch.actions.tolist() == expected
 
 
@@ -549,9 +548,9 @@ def test_predictions_between_updates(nlp, direction):
 
 def test_seeds_are_averaged(nlp):
     ner = train_ner(nlp, make_examples(nlp), model={"seeds": 3})
-    keys, labels, values = ner.engine._get_weights()
+    keys, labels, values = mean_weights(ner.engine.main.learners)
     total = {}
-    for learner in ner.engine._learners:
+    for learner in ner.engine.main.learners:
         for key, label, value in zip(*learner.get_weights(), strict=True):
             total[int(key), int(label)] = (
                 total.get((int(key), int(label)), 0) + value / 3

@@ -118,13 +118,13 @@ def test_misaligned_entities(nlp, ner):
         (lambda m, a: m.update(labels=["A", "A"]), "DS035"),
         (lambda m, a: m.update(labels=["A"]), "DS035"),
         (lambda m, a: m.update(labels=["", *m["labels"][1:]]), "DS035"),
-        (lambda m, a: m.update(scale=-1.0), "DS035"),
+        (lambda m, a: m["parts"]["templates"].update(scale=-1.0), "DS035"),
         (lambda m, a: a.pop("folded_keys"), "DS035"),
         (lambda m, a: a.update(exact_keys=a["exact_keys"][:-1]), "DS035"),
         (lambda m, a: a.update(exact_keys=a["exact_keys"][::-1].copy()), "DS035"),
         (lambda m, a: a["folded_keys"].__setitem__(0, 0), "DS035"),
         (lambda m, a: a["folded_lists"].__setitem__(0, 4), "DS035"),
-        (lambda m, a: a.update(slots=a["slots"][:-1]), "DS035"),
+        (lambda m, a: a.update(templates_slots=a["templates_slots"][:-1]), "DS035"),
     ],
 )
 def test_contents_that_would_do_harm(ner, change, code):
@@ -152,7 +152,7 @@ def test_bytes_with_a_forged_checksum(nlp, ner):
         except ValueError as error:
             assert "[DS" in str(error)
         else:
-            other.engine.predict([doc], 1.0, 1)
+            other.engine.predict([doc], margin=1.0)
 
 
 def test_too_many_labels(nlp):

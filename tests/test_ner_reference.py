@@ -11,6 +11,7 @@ from models import make_file, templates_strategy
 from reference_ner import KEEP, Reading, ReferenceNER
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import Templates, default_templates, parse_templates
+from spacy_dynsel.core.model_file import load_model
 from spacy_dynsel.tasks.bilou.engine import (
     MAX_TRUSTED_LEAD,
     PLACES,
@@ -126,7 +127,7 @@ def check(
     reference = ReferenceNER(data, bias)
     for keep in (True, False):
         expected = [reference.predict(doc, margin, keep=keep) for doc in docs]
-        batch = model.predict(docs, margin, n_threads=2, keep_entities=keep)
+        batch = model.predict(docs, margin=margin, n_threads=2, keep_entities=keep)
         assert [actions.tolist() for actions in batch] == [e[0] for e in expected]
         ranks = [rank for _, ranks, _ in expected for rank in ranks]
         counts = [ranks.count(end) for end in templates.checkpoints]
@@ -134,7 +135,7 @@ def check(
     names = ["O", *(f"{kind}-{label}" for label in model.labels for kind in "BILU")]
     for doc in docs:
         actions, _, _ = reference.predict(doc, margin)
-        explained = model.explain(doc, margin, keep_entities=True)
+        explained = model.explain(doc, margin=margin, keep_entities=True)
         for action, why in zip(actions, explained, strict=True):
             if action == KEEP:
                 assert why.lead == float("inf")
@@ -179,25 +180,34 @@ def test_two_passes_equal_reference(templates, docs, direction, seed, margin, ke
     files = [
         random_model(templates, docs, directions[i], 3, seed + i) for i in range(2)
     ]
-    model, second = (
-        load(templates, data, way) for data, way in zip(files, directions, strict=True)
+    (meta, arrays), (second_meta, second_arrays) = map(load_model, files)
+    meta["parts"]["second"] = second_meta["parts"]["templates"]
+    for part in ("index", "slots"):
+        arrays[f"second_{part}"] = second_arrays[f"templates_{part}"]
+    model = EntityEngine(
+        templates, LearnerSettings(), direction=direction, seeds=1, two_passes=True
     )
-    second.lock = model.lock
-    model._second = second
-    model._compiled = None
+    model.max_lexemes = 1000
+    model.from_contents(meta, arrays)
+    scorers = model.get_snapshot().scorers
     references = [ReferenceNER(data) for data in files]
-    trust = second.scorer.scale
-    batch = model.predict(docs, margin, n_threads=2, keep_entities=keep)
+    trust = scorers["second"].scale
+    batch = model.predict(docs, margin=margin, n_threads=2, keep_entities=keep)
     for doc, found in zip(docs, batch, strict=True):
         actions, _, leads = references[0].predict(doc, margin, keep=keep)
         support = [
-            int(min(lead * (trust / model.scorer.scale), trust * MAX_TRUSTED_LEAD))
+            int(
+                min(
+                    lead * (trust / scorers["templates"].scale),
+                    trust * MAX_TRUSTED_LEAD,
+                )
+            )
             for lead in leads
         ]
         first = list(zip(actions, support, strict=True))
         expected = references[1].predict(doc, margin, keep=keep, first=first)[0]
         assert found.tolist() == expected
-        explained = model.explain(doc, margin, keep_entities=keep)
+        explained = model.explain(doc, margin=margin, keep_entities=keep)
         names = ["O", *(f"{kind}-{label}" for label in LABELS for kind in "BILU")]
         for action, why in zip(expected, explained, strict=True):
             assert action == KEEP or why.label == names[action]

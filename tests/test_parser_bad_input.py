@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from spacy_dynsel.tasks import transitions
 from test_bad_input import crafted
 from test_model_file import with_checksum
 from test_parser import (
@@ -316,7 +315,7 @@ def test_contents_that_would_do_harm(shared, change, code):
 
 
 def test_large_models_are_read_by_threads(shared, monkeypatch):
-    monkeypatch.setattr(transitions, "MIN_BYTES_FOR_THREADS", 0)
+    monkeypatch.setattr("spacy_dynsel.tasks.engine.MIN_BYTES_FOR_THREADS", 0)
     parser = shared.get_pipe("dynsel_parser")
     before = parser.to_bytes()
     parser.engine.from_bytes(parser.engine.to_bytes())
@@ -342,7 +341,7 @@ def test_bytes_with_a_forged_checksum(nlp, parser):
         except ValueError as error:
             assert "[DS" in str(error)
         else:
-            other.engine.predict([doc], 1.0, 1.0, 1)
+            other.engine.predict([doc], margin=1.0, label_margin=1.0)
 
 
 def test_damaged_model_directories(nlp, parser, tmp_path):

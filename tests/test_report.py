@@ -10,8 +10,8 @@ from spacy.tokens import Doc
 
 from spacy_dynsel.report.drawing import HUES, draw_entities, draw_tree
 from spacy_dynsel.report.explained import make_page, make_table, make_text, show
-from spacy_dynsel.tasks.arc_eager.engine import ParseExplanation, Transition
-from spacy_dynsel.tasks.engine import Explanation
+from spacy_dynsel.tasks.arc_eager.explain import ParseExplanation, Transition
+from spacy_dynsel.tasks.explanation import Explanation
 from test_visualize import TEXT, pipeline  # noqa: F401
 
 LONG = 1 / 3

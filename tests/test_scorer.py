@@ -163,13 +163,13 @@ def check(
     model = load(templates, data, cache_size)
     reference = ReferenceTagger(data)
     expected = [reference.predict(doc, margin) for doc in docs]
-    batch = model.predict(docs, margin, n_threads=2)
+    batch = model.predict(docs, margin=margin, n_threads=2)
     assert [labels.tolist() for labels in batch] == [labels for labels, _ in expected]
     ranks = [rank for _, ranks in expected for rank in ranks]
     counts = [ranks.count(end) for end in templates.checkpoints]
     assert batch.stage_counts.tolist() == counts
     for doc, (labels, doc_ranks) in zip(docs, expected, strict=True):
-        explained = model.explain(doc, margin)
+        explained = model.explain(doc, margin=margin)
         names = {SPACE_TAG: "_SP", **dict(enumerate(reference.labels))}
         assert [e.label for e in explained] == [names[label] for label in labels]
         of_words = [

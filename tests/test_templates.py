@@ -11,7 +11,8 @@ from spacy_dynsel.base.templates import (
     parse_templates,
     read_templates,
 )
-from spacy_dynsel.tasks import bilou, parse_places
+from spacy_dynsel.tasks.arc_eager import places as parse_places
+from spacy_dynsel.tasks.bilou import engine as bilou
 from spacy_dynsel.tasks.tagging.engine import PLACES
 
 

@@ -156,7 +156,7 @@ def test_refused_bytes_change_nothing(factory, made):
         {"labels": [1]},
         {"labels": "NN"},
         {"confidence": "yes"},
-        {"calibration": {"settings": {}}},
+        {"confidence_map": {"settings": {}}},
         {"unknown": 1},
     ):
         data = {**good, "cfg": srsly.json_dumps({**cfg, **change})}

@@ -10,6 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_dynsel.core.checksum import checksum
 from spacy_dynsel.core.model_file import (
     BYTE_ORDER,
     MAGIC,
@@ -17,7 +18,6 @@ from spacy_dynsel.core.model_file import (
     dump_model,
     load_model,
 )
-from spacy_dynsel.core.checksum import checksum
 
 N_BUCKETS = 1 << 16
 TEXTS = ["She hits her ball hard", "Shaka Khan saw London", ""]

@@ -18,9 +18,9 @@ import srsly
 from spacy.language import Language
 from spacy.vocab import Vocab
 
-from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import parse_templates, read_templates
+from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.corpus.conll import (
     Columns,
     Sentence,
