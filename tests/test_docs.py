@@ -1,6 +1,7 @@
-"""Every Python block of the README and the guide runs, commands are what they are said to
-be, and every link leads somewhere."""
+"""Every Python block of the pages runs, commands and codes exist, every link leads
+somewhere, and the API reference is current."""
 
+import importlib.util
 import os
 import re
 import shlex
@@ -14,6 +15,8 @@ import spacy
 import srsly
 from typer.main import get_command
 
+from spacy_dynsel.about import __title__, __version__
+from spacy_dynsel.base.errors import Errors, Warnings
 from spacy_dynsel.cli import dynsel_cli
 from spacy_dynsel.spacy_io.bridge import LEXICAL_COLUMNS
 from spacy_dynsel.tasks.arc_eager import places as parse_places
@@ -21,8 +24,14 @@ from spacy_dynsel.tasks.bilou import engine as bilou
 from spacy_dynsel.tasks.tagging import engine as tagging
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-WITHOUT_CODE = ["results.md"]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+WITHOUT_CODE = [
+    *("CHANGELOG.md", "CONTRIBUTING.md", "api.md", "architecture.md", "ordering.md"),
+    *("results.md", "troubleshooting.md"),
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -71,13 +80,92 @@ def test_places_are_those_of_the_tasks():
     assert read_places() == expected
 
 
+def find_anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf8"), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.*)", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf8")):
-        assert (page.parent / link).exists(), link
+    for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text("utf8")):
+        path, _, anchor = re.sub(r"\s", "", link).partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in find_anchors(target), link
+
+
+def test_each_page_can_be_found_from_the_readme():
+    readme = PAGES[0].read_text("utf8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f"](docs/{page.name})" in readme, page.name
+
+
+def test_the_readme_is_short_and_has_both_commands():
+    lines = PAGES[0].read_text("utf8").splitlines()
+    assert len(lines) <= 150
+    first = next(line for line in lines if "spacy project run all" in line)
+    second = next(line for line in lines if line.endswith("&& pytest"))
+    assert first == "pip install -e . && spacy project run all"
+    assert second == "pip install -e '.[test]' && pytest"
+
+
+def load_api():
+    spec = importlib.util.spec_from_file_location("api", ROOT / "docs" / "make_api.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_api_reference_is_current():
+    """If not: python docs/make_api.py"""
+    api = load_api()
+    assert api.PAGE.read_text("utf8") == api.make_page()
+
+
+def test_the_api_reference_describes_every_setting():
+    """A setting without a description is missing in its docstring."""
+    bare = re.findall(
+        r"^\| `(\w+)` \|[^|]*\|[^|]*\|  \|$", load_api().make_page(), re.M
+    )
+    assert bare == []
+
+
+def test_the_citation_has_the_version():
+    citation = srsly.read_yaml(ROOT / "CITATION.cff")
+    assert citation["version"] == __version__
+    assert citation["title"] == __title__
+
+
+CODES = {
+    name for one in (Errors, Warnings) for name in vars(one) if not name.startswith("_")
+}
+
+
+def find_codes(page):
+    """The codes that a page mentions, with those between the ends of ranges."""
+    text = page.read_text("utf8")
+    found = set(re.findall(r"\bD[SW]\d{3}\b", text))
+    assert found <= CODES, page.name
+    for first, last in re.findall(r"(D[SW]\d{3}) to (D[SW]\d{3})", text):
+        found |= {code for code in CODES if first <= code <= last}
+    return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_codes_exist(page):
+    assert find_codes(page) <= CODES
+
+
+def test_troubleshooting_knows_every_code():
+    assert find_codes(ROOT / "docs" / "troubleshooting.md") == CODES
+
+
+WITH_COMMANDS = [page for page in PAGES if page.name != "api.md"]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
 def test_commands_have_these_options(page):
     text = page.read_text("utf8").replace("\\\n", " ")
     commands = get_command(dynsel_cli).commands
@@ -103,13 +191,13 @@ def test_what_commands_name_is_there(page):
 
 
 def test_from_a_corpus_to_a_tagger(tmp_path):
-    """The commands of the guide, as they stand there, on the embedded corpus."""
-    text = (ROOT / "docs" / "guide.md").read_text("utf8")
+    """The commands of the page, as they stand there, on the embedded corpus and in a
+    folder that has nothing else of the checkout."""
+    text = (ROOT / "docs" / "training.md").read_text("utf8")
     [block] = re.findall(
         r"```bash\n(python -m spacy dynsel convert assets.*?)```", text, flags=re.DOTALL
     )
-    for folder in ("assets", "configs"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+    shutil.copytree(ROOT / "assets", tmp_path / "assets")
     for line in block.splitlines():
         command = [sys.executable, *shlex.split(line)[1:]]
         done = subprocess.run(

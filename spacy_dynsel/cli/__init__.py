@@ -5,6 +5,7 @@ from .checkpoints import checkpoints_cli
 from .convert import convert_cli
 from .experiment import experiment_cli
 from .group import dynsel_cli
+from .init_config import init_config_cli
 from .jackknife import jackknife_cli
 from .order import order_cli
 from .reliability import reliability_cli
@@ -16,6 +17,7 @@ __all__ = [
     "convert_cli",
     "dynsel_cli",
     "experiment_cli",
+    "init_config_cli",
     "jackknife_cli",
     "order_cli",
     "reliability_cli",

@@ -37,13 +37,21 @@ TIMED_ROUNDS = 20
 @dynsel_cli.command("calibrate")
 def calibrate_cli(
     pipeline_path: Path = Arg(..., help="Directory of a trained pipeline", exists=True),
-    data_path: Path = Arg(..., help="DocBin or folder, not trained on", exists=True),
-    max_loss: float = Opt(0.1, "--max-loss", "-l", help="Points of accuracy"),
-    confidence: float = Opt(0.95, "--confidence", "-c", help="Of the promise"),
-    name: str | None = Opt(None, "--name", "-n", help="The component"),
-    per_stage: bool = Opt(True, "--per-stage/--one-margin", help="Margins by stage"),
+    data_path: Path = Arg(..., help="Unseen data: DocBin or folder", exists=True),
+    max_loss: float = Opt(
+        0.1, "--max-loss", "-l", help="Largest loss, in points of accuracy"
+    ),
+    confidence: float = Opt(
+        0.95, "--confidence", "-c", help="Confidence of the promise"
+    ),
+    name: str | None = Opt(None, "--name", "-n", help="Name of the component"),
+    per_stage: bool = Opt(
+        True,
+        "--per-stage/--one-margin",
+        help="One margin for each stage, or one for all",
+    ),
     dry_run: bool = Opt(False, "--dry-run", "-d", help="Do not write the margin"),
-    code_path: Path | None = Opt(None, "--code", help="Python file with code"),
+    code_path: Path | None = Opt(None, "--code", help="Python file to import first"),
 ) -> None:
     """
     Find the smallest margin of a component whose loss of accuracy, compared with all

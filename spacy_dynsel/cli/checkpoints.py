@@ -24,9 +24,11 @@ def checkpoints_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config with the templates", exists=True),
     output_path: Path = Arg(..., help="Template file to write", dir_okay=False),
-    stages: int | None = Opt(None, "--stages", "-s", help="The number of stages"),
-    most: int = Opt(6, "--most", min=1, help="Up to how many stages to try"),
-    max_loss: float = Opt(0.1, "--max-loss", min=0, help="Points of accuracy"),
+    stages: int | None = Opt(None, "--stages", "-s", help="Number of stages"),
+    most: int = Opt(6, "--most", min=1, help="Largest number of stages to try"),
+    max_loss: float = Opt(
+        0.1, "--max-loss", min=0, help="Largest loss, in points of accuracy"
+    ),
     overhead: float = Opt(
         1.0, "--overhead", min=0, help="Cost of a checkpoint in templates"
     ),
@@ -38,8 +40,8 @@ def checkpoints_cli(
     code_path: Path | None = CODE,
 ) -> None:
     """
-    Propose checkpoints for the templates of a config, in the order in which they are,
-    and say what each stage costs and catches on held-out data.
+    Propose checkpoints for the templates of a config, without reordering them, and say
+    what each stage costs and how many decisions it catches on held-out data.
     """
     import_code(code_path)
     choose_checkpoints(

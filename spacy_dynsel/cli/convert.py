@@ -40,32 +40,45 @@ SEPARATORS = {"auto": None, "tab": "\t", "space": " ", "comma": ","}
 def convert_cli(
     input_path: Path = Arg(..., help="File, or folder of DocBins", exists=True),
     output_path: Path = Arg(..., help="DocBin to write (.spacy), or a folder for it"),
-    format: Format | None = Opt(None, "--format", "-f", help="If not by the suffix"),
+    format: Format | None = Opt(
+        None, "--format", "-f", help="Format, if the suffix does not tell"
+    ),
     documents: bool = Opt(False, "--documents", "-d", help="One Doc for each document"),
     paragraphs: bool = Opt(False, "--paragraphs", help="One Doc for each paragraph"),
-    lang: str = Opt("xx", "--lang", "-l", help="Code of the language"),
+    lang: str = Opt("xx", "--lang", "-l", help="Language code"),
     tag_column: str | None = Opt(
-        None, "--tag-column", "-t", help="xpos or upos; in columns, a number"
+        None, "--tag-column", "-t", help="xpos or upos; for columns, a number"
     ),
-    word_column: int = Opt(1, "--word-column", "-w", help="In columns: of the words"),
+    word_column: int = Opt(
+        1, "--word-column", "-w", help="For columns: column of the words"
+    ),
     entity_column: int = Opt(
-        -1, "--entity-column", "-e", help="In columns: of the entity tags; 0 for none"
+        -1,
+        "--entity-column",
+        "-e",
+        help="For columns: column of the entity tags, 0 for none",
     ),
     separator: str = Opt(
-        "auto", "--separator", "-s", help="In columns: auto, tab, space, comma, …"
+        "auto",
+        "--separator",
+        "-s",
+        help="For columns: auto, tab, space, comma, or a text",
     ),
     document_mark: str = Opt(
-        "-DOCSTART-", "--document-mark", help="In columns: begins a line between them"
+        "-DOCSTART-",
+        "--document-mark",
+        help="For columns: start of a line between documents",
     ),
     empty_word: str | None = Opt(
-        None, "--empty-word", help="In columns: what to write for empty words"
+        None, "--empty-word", help="For columns: what to write for empty words"
     ),
     skip_bad: bool = Opt(False, "--skip-bad", help="Leave out malformed sentences"),
 ) -> None:
     """
-    Convert a corpus to a DocBin: CoNLL-U, columns with entities in IOB, IOB2, BILOU or
-    BIOES, or another DocBin or a folder of them. There is one Doc for each sentence unless said otherwise.
-    Columns are counted from 1, or from the end with negative numbers.
+    Convert a corpus to a DocBin. The corpus may be CoNLL-U, a file of columns with
+    entities in IOB, IOB2, BILOU or BIOES, a DocBin, or a folder of DocBins. Each sentence
+    becomes a Doc, unless you give --documents or --paragraphs. Columns count from 1;
+    negative numbers count from the end.
     """
     if documents and paragraphs:
         raise ValueError(Errors.DS155)

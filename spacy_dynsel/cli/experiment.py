@@ -36,22 +36,30 @@ NOTE = "What holds depends on the corpus; on a small one, little does."
 @dynsel_cli.command("experiment")
 def experiment_cli(
     output_path: Path = Arg(..., help="Folder for the report", file_okay=False),
-    tagging: tuple[str, str] = Opt(("", ""), "--tagging", help="Train and test"),
-    parsing: tuple[str, str] = Opt(("", ""), "--parsing", help="Train and test"),
-    entities: tuple[str, str] = Opt(("", ""), "--entities", help="Train and test"),
+    tagging: tuple[str, str] = Opt(
+        ("", ""), "--tagging", help="Training and test data"
+    ),
+    parsing: tuple[str, str] = Opt(
+        ("", ""), "--parsing", help="Training and test data"
+    ),
+    entities: tuple[str, str] = Opt(
+        ("", ""), "--entities", help="Training and test data"
+    ),
     order: Path | None = Opt(None, "--order", help="Template file for tagging"),
-    lang: str = Opt("en", "--lang", help="The language"),
-    epochs: int = Opt(6, "--epochs", "-e", min=1, help="How often data are seen"),
-    limit: int = Opt(0, "--limit", "-l", min=0, help="Docs of each file, 0 for all"),
-    orders: bool = Opt(True, "--orders/--no-orders", help="Whether to make table 4"),
+    lang: str = Opt("en", "--lang", help="Language code"),
+    epochs: int = Opt(6, "--epochs", "-e", min=1, help="Number of epochs"),
+    limit: int = Opt(
+        0, "--limit", "-l", min=0, help="Number of docs of each file, 0 for all"
+    ),
+    orders: bool = Opt(True, "--orders/--no-orders", help="Make table 4, the orders"),
     fast: bool = Opt(False, "--fast", help="Use the fast form of the wrapper"),
-    seed: int = Opt(0, "--seed", "-s", help="Seed of the order of the data"),
-    restart: bool = Opt(False, "--restart", help="Do not resume an interrupted run"),
+    seed: int = Opt(0, "--seed", "-s", help="Seed of the shuffling"),
+    restart: bool = Opt(False, "--restart", help="Start anew, do not resume"),
 ) -> None:
     """
     Train the baselines of the paper and models with early exit, and write tables and
-    figures beside those of the paper: report.html, results.json and SVG files. An
-    interrupted run goes on where it was.
+    figures beside those of the paper: report.html, results.json and SVG files. Run it
+    again to resume an interrupted run.
     """
     given = {"tagging": tagging, "parsing": parsing, "entities": entities}
     experiment(

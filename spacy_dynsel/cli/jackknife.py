@@ -28,21 +28,25 @@ BATCH = 64
 def jackknife_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config with a tagger", exists=True),
-    input_path: Path = Arg(..., help="DocBin or folder, gold tags", exists=True),
+    input_path: Path = Arg(..., help="Gold tags: DocBin or folder", exists=True),
     output_path: Path = Arg(
         ..., help="DocBin to write, with predicted tags", dir_okay=False
     ),
-    name: str | None = Opt(None, "--name", "-n", help="The tagger in the config"),
+    name: str | None = Opt(
+        None, "--name", "-n", help="Name of the tagger in the config"
+    ),
     folds: int = Opt(5, "--folds", "-k", min=2, max=100, help="Number of taggers"),
-    epochs: int = Opt(8, "--epochs", "-e", min=1, help="How often each sees its data"),
-    dropout: float = Opt(0.1, "--dropout", "-d", help="Share of templates left out"),
-    seed: int = Opt(0, "--seed", "-s", help="Seed of the order of the data"),
+    epochs: int = Opt(8, "--epochs", "-e", min=1, help="Epochs of each tagger"),
+    dropout: float = Opt(
+        0.1, "--dropout", "-d", help="Share of templates to leave out"
+    ),
+    seed: int = Opt(0, "--seed", "-s", help="Seed of the shuffling"),
     code_path: Path | None = CODE,
 ) -> None:
     """
-    Replace the tags of a corpus by those of taggers that have not seen the doc. Each
-    of them is trained on all docs but those of its own fold. Train a parser on the
-    result with the reader "spacy_dynsel.tagged_corpus.v1".
+    Replace the tags of a corpus by those of taggers that have not seen the doc: each
+    tagger learns from all docs but those of its own fold. Train a parser on the result
+    with the reader "spacy_dynsel.tagged_corpus.v1".
     """
     import_code(code_path)
     jackknife(

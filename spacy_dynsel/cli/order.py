@@ -44,12 +44,18 @@ GUIDE_EPOCHS = 2
 @dynsel_cli.command("order", context_settings=WITH_OVERRIDES)
 def order_cli(
     ctx: typer.Context,
-    config_path: Path = Arg(..., help="Config of the training", exists=True),
+    config_path: Path = Arg(..., help="Training config", exists=True),
     output_path: Path = Arg(..., help="Template file to write", dir_okay=False),
     method: str = Opt("wrapper", "--method", "-m", help=f"One of {', '.join(METHODS)}"),
-    templates: int | None = Opt(None, "--templates", "-t", help="How many to order"),
-    each: bool = Opt(True, "--each/--one-stage", help="Checkpoint after each template"),
-    restart: bool = Opt(False, "--restart", help="Do not resume an interrupted run"),
+    templates: int | None = Opt(
+        None, "--templates", "-t", help="Number of templates to order"
+    ),
+    each: bool = Opt(
+        True,
+        "--each/--one-stage",
+        help="Write a checkpoint after each template, or none",
+    ),
+    restart: bool = Opt(False, "--restart", help="Start anew, do not resume"),
     name: str | None = NAME,
     part: str | None = PART,
     held_out: Path | None = HELD_OUT,
@@ -58,9 +64,9 @@ def order_cli(
     code_path: Path | None = CODE,
 ) -> None:
     """
-    Order the templates of a component, the most useful first. Settings of the method
-    stand in the config under [ordering.METHOD] or are given as overrides, such as
-    --ordering.wrapper.fast true. An interrupted run goes on where it was.
+    Order the templates of a component, the most useful first. Give settings of the
+    method in the config, under [ordering.METHOD], or as overrides, such as
+    --ordering.wrapper.fast true. Run it again to resume an interrupted run.
     """
     import_code(code_path)
     order(

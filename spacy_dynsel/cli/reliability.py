@@ -31,26 +31,28 @@ SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 @dynsel_cli.command("reliability")
 def reliability_cli(
     pipeline_path: Path = Arg(..., help="Directory of a trained pipeline", exists=True),
-    data_path: Path = Arg(..., help="DocBin or folder to measure on", exists=True),
+    data_path: Path = Arg(..., help="Test data: DocBin or folder", exists=True),
     fit_path: Path | None = Opt(
         None,
         "--fit",
         "-f",
-        help="DocBin or folder to fit to, not trained on",
+        help="Unseen data to fit to: DocBin or folder",
         exists=True,
     ),
-    name: str | None = Opt(None, "--name", "-n", help="The component, if not all"),
-    output_path: Path | None = Opt(
-        None, "--output", "-o", help="Page with the plots, or .json with the numbers"
+    name: str | None = Opt(
+        None, "--name", "-n", help="Name of the component, all if not given"
     ),
-    code_path: Path | None = Opt(None, "--code", help="Python file with code"),
+    output_path: Path | None = Opt(
+        None, "--output", "-o", help="Page to write with plots, or .json with numbers"
+    ),
+    code_path: Path | None = Opt(None, "--code", help="Python file to import first"),
 ) -> None:
     """
     Compare the confidence of components with how often they are right, and draw it.
-    With --fit, confidence is first fitted to data that were neither trained on nor are
-    measured on, written into the pipeline and turned on. A component that the data have
-    no annotation for is left out, with a warning. The calibration error is that of 15
-    bins of equal width.
+    With --fit, first fit confidence to other data, which the pipeline was not trained on
+    either, write it into the pipeline and turn it on. Components that the data have no
+    annotation for are skipped with a warning. The calibration error is that of 15 bins
+    of equal width.
     """
     import_code(code_path)
     reliability(

@@ -24,16 +24,17 @@ from .group import dynsel_cli
 @dynsel_cli.command("visualize")
 def visualize_cli(
     pipeline: str = Arg(..., help="Name or path of the pipeline"),
-    text: str = Arg(..., help="Text to look at"),
+    text: str = Arg(..., help="Text to explain"),
     output_path: Path = Opt(
-        Path("dynsel.html"), "--output", "-o", help="The page", dir_okay=False
+        Path("dynsel.html"), "--output", "-o", help="Page to write", dir_okay=False
     ),
-    print_only: bool = Opt(False, "--print", "-p", help="Print tables, write no page"),
+    print_only: bool = Opt(
+        False, "--print", "-p", help="Print tables instead of writing a page"
+    ),
 ) -> None:
     """
-    Write a page that shows, for each word of a text, how many templates it took, what
-    the second-best label was and which templates decided; and the entities and arcs.
-    With --print, the same as tables in the terminal.
+    Write a page that shows, for each word of a text, how many templates it took, which
+    label came second and which templates decided. It also shows entities and arcs.
     """
     nlp = load_model(pipeline)
     if print_only:

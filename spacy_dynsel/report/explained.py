@@ -72,7 +72,12 @@ def show(doc: Doc, explained: Explained) -> list[Shown]:
 
 
 def make_text(doc: Doc, explained: Explained) -> str:
-    """A table for the terminal; see show."""
+    """Make a table for the terminal.
+
+    doc (Doc): The doc.
+    explained (list): What explain() of a component says about it.
+    RETURNS (str): The table.
+    """
     shown = show(doc, explained)
     header = _header(explained)
     aligns = ["r" if name in RIGHT else "l" for name in header]

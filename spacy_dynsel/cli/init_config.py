@@ -1,0 +1,176 @@
+"""Write a complete config for training, from the small ones that ship in the package."""
+
+import re
+import shlex
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import typer
+from spacy import util
+from spacy.cli._util import Arg, Opt
+from thinc.api import Config
+from wasabi import msg
+
+from ..base.atomic import write_file
+from ._data import make_language
+from .group import dynsel_cli
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+# Line by line: a section, a setting or a comment.
+SECTION = re.compile(r"\[(.+)\]")
+SETTING = re.compile(r"([^\s=\[#]\S*) = ")
+
+
+class Kind(str, Enum):
+    TAGGER = "tagger"
+    NER = "ner"
+    PARSER = "parser"
+    PIPELINE = "pipeline"
+
+
+PIPELINES = {
+    Kind.TAGGER: ["tagger"],
+    Kind.NER: ["ner"],
+    Kind.PARSER: ["tagger", "parser"],
+    Kind.PIPELINE: ["tagger", "parser", "ner"],
+}
+# If components want different epochs and batches, the last one decides.
+MERGED = ("tagger", "ner", "parser")
+ABOUT = {
+    Kind.TAGGER: "A tagger, for a corpus with tags in token.tag.",
+    Kind.NER: "An entity recognizer, for a corpus with entities.",
+    Kind.PARSER: "A tagger and a parser, for a corpus with tags and dependencies.",
+    Kind.PIPELINE: (
+        "A tagger, a parser and an entity recognizer, for a corpus that annotates any "
+        "of these."
+    ),
+}
+
+
+@dynsel_cli.command("init-config")
+def init_config_cli(
+    kind: Kind = Arg(..., help="What to train; a parser comes with its tagger"),
+    output_path: Path = Arg(..., help="Config to write (.cfg)", dir_okay=False),
+    lang: str = Opt("en", "--lang", "-l", help="Language code"),
+    clusters: bool = Opt(False, "--clusters", help="Use Brown clusters"),
+    gazetteers: bool = Opt(False, "--gazetteers", help="Use lists of names"),
+    force: bool = Opt(False, "--force", "-F", help="Replace an existing file"),
+) -> None:
+    """
+    Write a complete config for 'spacy train'. Brown clusters come from the package
+    spacy-lookups-data, which has them for English, German and Spanish. Lists of names
+    are text files in a folder that the config calls paths.gazetteers.
+    """
+    if gazetteers and "ner" not in PIPELINES[kind]:
+        raise typer.BadParameter(
+            "only an entity recognizer uses lists of names: give 'ner' or 'pipeline'.",
+            param_hint="--gazetteers",
+        )
+    if output_path.exists() and not force:
+        raise typer.BadParameter(
+            f"'{output_path}' exists. Give another path, or replace it by --force.",
+            param_hint="output_path",
+        )
+    text = make_config(kind, lang=lang, clusters=clusters, gazetteers=gazetteers)
+    options = [] if lang == "en" else ["--lang", lang]
+    options += ["--clusters"] * clusters + ["--gazetteers"] * gazetteers
+    path = output_path.as_posix()
+    train = shlex.join(["python", "-m", "spacy", "train", path])
+    train += " --paths.train TRAIN.spacy --paths.dev DEV.spacy --output OUTPUT"
+    written_by = ["python", "-m", "spacy", "dynsel", "init-config", kind.value, path]
+    header = [ABOUT[kind], "Written by:", f"  {shlex.join([*written_by, *options])}"]
+    if clusters:
+        header += ["Needs Brown clusters:", "  pip install 'spacy-dynsel[lookups]'"]
+    header += ["Train with:", f"  {train}"]
+    head = "".join(f"# {line}\n" for line in header)
+    write_file(output_path, f"{head}\n{text}".encode())
+    msg.good(f"Config written: {output_path}. Train with:")
+    typer.echo(train)
+
+
+def make_config(
+    kind: Kind | str,
+    *,
+    lang: str = "en",
+    clusters: bool = False,
+    gazetteers: bool = False,
+) -> str:
+    """Make a complete config for training.
+
+    kind (Kind or str): "tagger", "ner", "parser" (with a tagger) or "pipeline" (all).
+    lang (str): The code of the language.
+    clusters (bool): Whether templates look at Brown clusters.
+    gazetteers (bool): Whether the entity recognizer uses lists of names.
+    RETURNS (str): The config, with comments.
+    """
+    pipeline = PIPELINES[Kind(kind)]
+    names = ["base", *(name for name in MERGED if name in pipeline)]
+    names += ["clusters"] * clusters + ["gazetteers"] * gazetteers
+    texts = [(CONFIGS / f"{name}.cfg").read_text("utf8") for name in names]
+    config = Config({"nlp": {"lang": lang, "pipeline": pipeline}})
+    for text in texts:
+        config = config.merge(Config().from_str(text, interpolate=False))
+    config["components"] = {name: config["components"][name] for name in pipeline}
+    make_language(lang)
+    filled = util.load_model_from_config(config, auto_fill=True).config
+    text = _order_sections(_functions_first(filled), pipeline)
+    return _add_comments(text, texts)
+
+
+def _functions_first(block: dict[str, Any]) -> dict[str, Any]:
+    """A block with the name of its registered function before its settings."""
+    return {
+        key: _functions_first(block[key])
+        if isinstance(block[key], dict)
+        else block[key]
+        for key in sorted(block, key=lambda key: not key.startswith("@"))
+    }
+
+
+def _order_sections(config: dict[str, Any], pipeline: list[str]) -> str:
+    """A config as text, with each section before its own subsections."""
+    order = [*util.CONFIG_SECTION_ORDER, *pipeline]
+
+    def find_rank(section: str) -> list[tuple[int, str]]:
+        path = section[1 : section.index("]")].split(".")
+        return [(order.index(key) if key in order else -1, key) for key in path]
+
+    sections = re.split(
+        r"^(?=\[)", Config(config).to_str(interpolate=False), flags=re.M
+    )
+    sections = [section.strip() for section in sections if section.strip()]
+    return "\n\n".join(sorted(sections, key=find_rank))
+
+
+def _add_comments(config: str, texts: list[str]) -> str:
+    """Put the comments of the small configs where their settings have come to stand."""
+    comments: dict[tuple[str, str], list[str]] = {}
+    for text in texts:
+        found: list[str] = []
+        for line, place in _find_places(text):
+            if line.startswith("#"):
+                found.append(line)
+            elif found:
+                comments[place] = found
+                found = []
+    lines: list[str] = []
+    for line, place in _find_places(config):
+        if line:
+            lines += comments.get(place, [])
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _find_places(text: str) -> list[tuple[str, tuple[str, str]]]:
+    """Each line with the section and the setting that it begins."""
+    found = []
+    section = ""
+    for line in text.splitlines():
+        key = ""
+        if match := SECTION.fullmatch(line):
+            section = match[1]
+        elif match := SETTING.match(line):
+            key = match[1]
+        found.append((line, (section, key)))
+    return found
