@@ -4,21 +4,11 @@ from pathlib import Path
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example
 
-SENTENCES = [
-    ("I like green eggs", "PRP VBP JJ NNS"),
-    ("Eat blue ham", "VB JJ NN"),
-    ("The hits were two big hits", "DT NNS VBD CD JJ NNS"),
-    ("She hits her ball hard .", "PRP VBZ PRP$ NN RB ."),
-    ("They saw her", "PRP VBD PRP"),
-]
-
-
-def make_example(nlp: Language, words: str, tags: str) -> Example:
-    reference = Doc(nlp.vocab, words=words.split(), tags=tags.split())
-    return Example(nlp.make_doc(reference.text), reference)
+from helpers.parser import make_examples, train_parser
+from helpers.tagger import SENTENCES, make_example, train_tagger
+from spacy_dynsel.pipeline.parser import DynselParser
 
 
 @pytest.fixture
@@ -31,17 +21,9 @@ def nlp() -> Language:
     return spacy.blank("en")
 
 
-def train_tagger(nlp: Language, examples: list[Example], n_updates: int = 20, **config):
-    tagger = nlp.add_pipe("dynsel_tagger", config=config)
-    nlp.initialize(lambda: examples)
-    for _ in range(n_updates):
-        nlp.update(examples)
-    return tagger
-
-
 @pytest.fixture
 def tagger(nlp: Language, examples: list[Example]):
-    """A tagger that knows the sentences above by heart, within its pipeline `nlp`."""
+    """A tagger that knows a few sentences by heart, within its pipeline `nlp`."""
     return train_tagger(nlp, examples)
 
 
@@ -51,3 +33,24 @@ def corpora() -> Path:
     if not folder:
         pytest.skip("DYNSEL_DATA is not set: real corpora are needed")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def parser_pipeline() -> Language:
+    """A pipeline of a parser that knows a few trees by heart."""
+    nlp = spacy.blank("en")
+    train_parser(nlp, make_examples(nlp))
+    return nlp
+
+
+@pytest.fixture
+def parser(nlp: Language, parser_pipeline: Language) -> DynselParser:
+    """The same parser, loaded into the pipeline `nlp`."""
+    data = parser_pipeline.get_pipe("dynsel_parser").to_bytes()
+    return nlp.add_pipe("dynsel_parser").from_bytes(data)
+
+
+@pytest.fixture
+def fresh_parser(nlp: Language) -> DynselParser:
+    """A parser that has just learned a few trees by heart, within its pipeline `nlp`."""
+    return train_parser(nlp, make_examples(nlp))

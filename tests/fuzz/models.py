@@ -107,7 +107,7 @@ def compact(model: bytes) -> bytes:
     large and nearly empty."""
     meta, arrays = load_model(model)
     for name, array in arrays.items():
-        if name == "index":
+        if name.endswith("_index"):
             buckets = np.arange(N_BUCKETS, dtype="uint16")
             arrays[name] = np.repeat(buckets, np.diff(array))
         elif name == "second":
@@ -119,7 +119,7 @@ def expand(model: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What is in the file that compact was given, for any sections."""
     meta, arrays = load_model(make_genuine(model))
     for name, array in arrays.items():
-        if name == "index" and array.dtype == np.uint16:
+        if name.endswith("_index") and array.dtype == np.uint16:
             buckets = np.sort(array)
             ends = np.empty(len(buckets) + 2, dtype="int64")
             ends[0], ends[1:-1], ends[-1] = -1, buckets, N_BUCKETS

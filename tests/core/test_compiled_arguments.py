@@ -1,0 +1,503 @@
+"""What compiled code is given by mistake is an error, and never the end of the process.
+
+All of it runs in a process of its own: a crash fails the test and not the whole run.
+"""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from spacy.tokens import Doc
+
+from fuzz import models
+from helpers.compiled import COMPILED
+from helpers.paths import PYTHONPATH
+from spacy_dynsel.core.forms.cached import Scorer, find_labels, unpack_weights
+from spacy_dynsel.core.forms.line_table import Lines, ShortLines
+from spacy_dynsel.core.forms.narrow import SmallScorer
+from spacy_dynsel.core.forms.wide import RowScorer
+from spacy_dynsel.core.learner import Learner
+from spacy_dynsel.core.lexicon import Lexicon
+from spacy_dynsel.core.program import Program
+from spacy_dynsel.spacy_io.bridge import (
+    LexemeReader,
+    restore_arcs,
+    write_entities,
+    write_parses,
+    write_tags,
+)
+from spacy_dynsel.tasks.arc_eager import decode as parsing
+from spacy_dynsel.tasks.arc_eager import train as transitions
+from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
+from spacy_dynsel.tasks.arc_eager.trees import follow
+from spacy_dynsel.tasks.bilou import loops as bilou
+from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
+from spacy_dynsel.tasks.tagging import loops as tagging
+
+# Arguments that are no arrays and no objects of compiled types.
+NUMBERS = {"int", "float", "double", "bint", "size_t", "bool", "uint64_t"}
+
+
+def find_parameters(function: Any) -> list[str] | None:
+    """The types of the parameters of a compiled function, as far as it names them."""
+    found = re.match(r"[\w.]+\((.*?)\)( ->|$)", (function.__doc__ or "").split("\n")[0])
+    if found is None:
+        return None
+    parts = re.split(r",\s*(?![^\[]*\])", found[1]) if found[1] else []
+    return [part for part in parts if part not in ("*", "/")]
+
+
+def list_functions() -> list[tuple[str, Any, Any]]:
+    """The functions and methods of all compiled modules, with the class of the latter."""
+    functions: list[tuple[str, Any, Any]] = []
+    for name in COMPILED:
+        module = import_module(name)
+        for member in vars(module).values():
+            own = getattr(member, "__module__", None) == module.__name__
+            # What Cython adds raises an error only.
+            if not own or getattr(member, "__name__", "").startswith("__"):
+                continue
+            if inspect.isclass(member) and not hasattr(member, "__slots__"):
+                functions.append((f"{name}.{member.__name__}", member, None))
+                functions += [
+                    (f"{name}.{member.__name__}.{method}", function, member)
+                    for method, function in vars(member).items()
+                    if callable(function) and not method.startswith("__")
+                ]
+            elif callable(member) and not inspect.isclass(member):
+                functions.append((f"{name}.{member.__name__}", member, None))
+    return functions
+
+
+def call_with_nothing() -> None:
+    """Call all functions with None, or numbers where these are asked for, and methods of
+    objects that were never initialized."""
+    for name, function, owner in list_functions():
+        parameters = find_parameters(function)
+        if parameters is None:
+            parameters = (
+                find_parameters(getattr(function, "__init__", None)) or [""] * 5
+            )
+        for filling in (None, [], (), {}, np.zeros(0), "", [None]):
+            values: list[Any] = []
+            for parameter in parameters:
+                words = parameter.split("=")[0].split()
+                if words and words[-1] == "self":
+                    continue
+                is_number = len(words) > 1 and words[0] in NUMBERS
+                values.append(1 if is_number else filling)
+            print(name, repr(filling))
+            try:
+                made = [owner.__new__(owner)] if owner is not None else []
+                function(*made, *values)
+            except Exception as error:
+                assert not isinstance(error, SystemError), (name, error)
+    print("done")
+
+
+def run_in_child(call: str) -> None:
+    result = subprocess.run(
+        [
+            *(sys.executable, "-X", "faulthandler", "-c"),
+            f"import test_compiled_arguments as tests; tests.{call}()",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([PYTHONPATH, str(Path(__file__).parent)]),
+        },
+    )
+    assert result.returncode == 0, result.stdout[-200:] + result.stderr[:2000]
+    assert result.stdout.split()[-1] == "done"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "call_with_nothing",
+        "mix_taggers",
+        "mix_ner",
+        "mix_parsers",
+        "mix_parser_learners",
+        "break_tables",
+        "write_nonsense",
+    ],
+)
+def test_in_a_process_of_its_own(call):
+    run_in_child(call)
+
+
+def refuse(function: Any, *args: Any, **kwargs: Any) -> None:
+    """Raise an error unless a call is refused."""
+    try:
+        function(*args, **kwargs)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return
+    raise AssertionError((function, args, kwargs))
+
+
+def make_pipe(maker: Any, n_labels: int = 0) -> Any:
+    nlp = models.train(maker())
+    pipe = nlp.get_pipe(nlp.pipe_names[0])
+    for i in range(n_labels):
+        pipe.add_label(f"LABEL{i}")
+    return pipe
+
+
+def make_docs(pipe: Any) -> list[Doc]:
+    words = ["She", "saw", "London", "hard"]
+    return [Doc(pipe.vocab, words=words), Doc(pipe.vocab, words=words[:1])]
+
+
+def scorer_of(engine: Any, part: str = "templates") -> Any:
+    return engine.get_snapshot().scorers[part]
+
+
+def lexicon_of(engine: Any, part: str = "templates") -> Any:
+    return engine.get_snapshot().get_lexicon(engine.max_lexemes, part)
+
+
+def mix_taggers() -> None:
+
+    pipe = make_pipe(models.make_tagger)
+    docs = make_docs(pipe)
+    engine, other = pipe.engine, make_pipe(models.make_tagger).engine
+    entities = make_pipe(models.make_ner).engine
+    lexicon, reader, scorer = lexicon_of(engine), engine._reader, scorer_of(engine)
+    margins = [1, 1]
+    assert len(tagging.predict(docs, lexicon, reader, scorer, margins, 1)) == 2
+    for wrong in ([None], [*docs, None], [docs], ["Doc"]):
+        refuse(tagging.predict, wrong, lexicon, reader, scorer, margins, 1)
+    for wrong in ([], [None], ["x"]):
+        refuse(tagging.predict, docs, lexicon, reader, scorer, wrong, 1)
+    refuse(tagging.predict, docs, lexicon_of(other), reader, scorer, margins, 1)
+    refuse(tagging.predict, docs, lexicon, reader, scorer_of(other), margins, 1)
+    refuse(tagging.predict, docs, lexicon, entities._reader, scorer, margins, 1)
+    refuse(tagging.predict, docs, lexicon_of(entities), reader, scorer, margins, 1)
+
+    def batch(gold: Any, ranges: Any) -> tagging.TrainingBatch:
+        return tagging.TrainingBatch(
+            docs, np.array(gold, "int32"), np.array(ranges, "int64"), lexicon, reader
+        )
+
+    learner = engine.main.learners[0]
+    n_labels = learner.n_labels
+    batch([0] * 5, [[0, 5]]).update(learner, 0, 0, 0)
+    whole = batch([0] * 5, [[0, 5]])
+    assert len(whole.explain(scorer, np.zeros(5, "uint16"))) == 5
+    refuse(whole.explain, scorer, np.zeros(4, "uint16"))
+    refuse(whole.explain, scorer_of(entities), np.zeros(5, "uint16"))
+    for ranges in ([[0, 6]], [[-1, 5]], [[3, 2]], [[0, 5, 5]]):
+        refuse(batch, [0] * 5, ranges)
+    refuse(batch, [0] * 4, [[0, 4]])
+    for gold in (n_labels, -2 - n_labels, 1 << 30, -(1 << 31)):
+        for name, rest in (("update", (0, 0, 0)), ("count", ()), ("guess", ())):
+            refuse(getattr(batch([0, 0, 0, 0, gold], [[0, 5]]), name), learner, *rest)
+    refuse(batch([0] * 5, [[0, 5]]).update, entities.main.learners[0], 0, 0, 0)
+    refuse(learner.resize, n_labels - 1)
+    refuse(Learner, engine.main.program, -1, engine.main.used_settings)
+    keys, labels, values = learner.get_weights()
+    refuse(learner.correct_from, keys, labels + n_labels, values)
+    refuse(learner.correct_from, keys, labels[:-1], values)
+    state = learner.get_state()
+    for name in ("keys", "states", "labels", "values", "squares"):
+        fresh = Learner(engine.main.program, n_labels, engine.main.used_settings)
+        refuse(fresh.set_state, {**state, name: state[name][:-1]})
+    refuse(fresh.set_state, {**state, "labels": state["labels"] + n_labels})
+    fresh.set_state(state)
+    assert (fresh.get_weights()[2] == values).all()
+    pipe.cfg["margin"] = []
+    refuse(pipe.predict, docs)
+    print("done")
+
+
+def mix_ner() -> None:
+
+    pipe = make_pipe(models.make_ner)
+    docs = make_docs(pipe)
+    engine, other = pipe.engine, make_pipe(models.make_ner, 3).engine
+    tagger = make_pipe(models.make_tagger).engine
+    task, lexicon = engine._make_task("templates", True), lexicon_of(engine)
+    reader, scorer, margins = engine._reader, scorer_of(engine), [1]
+    good = bilou.predict(docs, task, lexicon, reader, scorer, margins, 1, None, 0.5, 10)
+    more = other._make_task("templates", True)
+    refuse(bilou.predict, [None], task, lexicon, reader, scorer, margins, 1)
+    refuse(bilou.predict, docs, task, lexicon, reader, scorer, [], 1)
+    refuse(bilou.predict, docs, more, lexicon, reader, scorer, margins, 1)
+    refuse(
+        bilou.predict,
+        docs,
+        task,
+        lexicon_of(other),
+        reader,
+        scorer_of(other),
+        margins,
+        1,
+    )
+    refuse(
+        bilou.predict,
+        docs,
+        task,
+        lexicon_of(tagger),
+        tagger._reader,
+        scorer,
+        margins,
+        1,
+    )
+    actions, support = good.actions, good.support
+    for first in (
+        bilou.EntityBatch(actions[:-1], None, None, False, support),
+        bilou.EntityBatch(actions, None, None, False, support[:-1]),
+        bilou.EntityBatch(actions, None, None, False, None),
+        bilou.EntityBatch(actions + np.uint16(99), None, None, False, support),
+    ):
+        refuse(bilou.predict, docs, task, lexicon, reader, scorer, margins, 1, first)
+    lexical = engine.main.program.lexical
+    refuse(bilou.Task, np.zeros(2, "uint64"), False, lexical, True, 3, True, None)
+    refuse(bilou.Task, np.zeros(2, "uint64"), False, [], True, 9, True, None)
+    parts = (task, lexicon, reader)
+
+    def batch(
+        gold: Any, negatives: Any = (), starts: Any = None
+    ) -> bilou.TrainingBatch:
+        spans = np.array(list(negatives), "int64").reshape(-1, 3)
+        return bilou.TrainingBatch(docs, starts, *parts, np.array(gold, "int32"), spans)
+
+    learner = engine.main.learners[0]
+    n_types = (learner.n_labels - 1) // 4
+    # I and L without a B are counted all the same.
+    batch([2, 3, 0, 2, 0]).count(learner)
+    batch([0] * 5, [(0, 2, 0)]).update(learner, 0, 0)
+    refuse(batch, [0] * 4)
+    refuse(batch, [0, 0, 0, 0, 1 + 4 * n_types])
+    refuse(batch, [0, 0, 0, 0, -2])
+    refuse(batch, [0] * 5, (), np.zeros(4, "uint8"))
+    for span in ((0, 6, 0), (2, 2, 0), (-1, 1, 0), (0, 1, n_types), (0, 1, -1)):
+        refuse(batch, [0] * 5, [span])
+    # With room for its labels.
+    other.make_trainable()
+    for wrong in (other.main.learners[0], tagger.main.learners[0]):
+        refuse(batch([0] * 5).update, wrong, 0, 0)
+        refuse(batch([0] * 5).count, wrong)
+        refuse(bilou.Guessing(docs, None, *parts).guess, wrong)
+    explaining = bilou.Explaining(docs, None, *parts)
+    explaining.explain(scorer, actions)
+    refuse(explaining.explain, scorer, actions[:-1])
+    refuse(explaining.explain, scorer, actions + np.uint16(99))
+    refuse(explaining.explain, scorer_of(other), actions)
+    print("done")
+
+
+def mix_parsers() -> None:
+
+    pipe = make_pipe(models.make_parser)
+    docs = make_docs(pipe)
+    engine = pipe.engine
+    tagger = make_pipe(models.make_tagger).engine
+    features = engine._features
+    scorers = [scorer_of(engine, name) for name in engine.classifiers]
+    margins = ([1], [1], [1])
+    parts = (lexicon_of(engine, ""), engine._reader, engine._tags)
+    ranking = (engine.reranker.features, scorer_of(engine, "reranker"))
+    parsing.parse(docs, *parts, features, *scorers, margins, 1)
+    parsing.parse(docs, *parts, features, *scorers, margins, 1, -1, 1.0, *ranking)
+    parsing.parse(
+        docs, *parts, features, *scorers, margins, 1, 3, float("-inf"), *ranking
+    )
+    refuse(parsing.parse, [None], *parts, features, *scorers, margins, 1)
+    for i in range(3):
+        wrong = [[1], [1], [1]]
+        wrong[i] = []
+        refuse(parsing.parse, docs, *parts, features, *scorers, tuple(wrong), 1)
+        missing: list[Any] = [*features]
+        missing[i] = None
+        refuse(parsing.parse, docs, *parts, tuple(missing), *scorers, margins, 1)
+    # There are fewer places around a boundary.
+    for wrong_one in features[:2]:
+        mixed = (*features[:2], wrong_one)
+        refuse(parsing.parse, docs, *parts, mixed, *scorers, margins, 1)
+    refuse(
+        parsing.parse,
+        docs,
+        *parts,
+        (features[0], *features[::2]),
+        *scorers,
+        ([1], [], [1]),
+        1,
+    )
+    refuse(parsing.parse, docs, *parts, features[:2], *scorers, margins, 1)
+    refuse(
+        parsing.parse,
+        docs,
+        lexicon_of(tagger),
+        *parts[1:],
+        features,
+        *scorers,
+        margins,
+        1,
+    )
+    refuse(
+        parsing.parse,
+        docs,
+        lexicon_of(tagger),
+        tagger._reader,
+        parts[2],
+        features,
+        *scorers,
+        margins,
+        1,
+    )
+    print("done")
+
+
+def mix_parser_learners() -> None:
+    pipe = make_pipe(models.make_parser)
+    docs = make_docs(pipe)
+    engine, features = pipe.engine, pipe.engine._features
+    tagger = make_pipe(models.make_tagger).engine
+    parts = (lexicon_of(engine, ""), engine._reader, engine._tags)
+
+    def batch(heads: Any, labels: Any, n_starts: int = 5) -> transitions.TrainingBatch:
+        return transitions.TrainingBatch(
+            docs,
+            np.array(heads, "int32"),
+            np.array(labels, "int32"),
+            np.zeros(n_starts, "uint8"),
+            *parts,
+        )
+
+    actions, arcs, boundaries = (
+        part.learners[0] for part in engine.classifiers.values()
+    )
+    n_labels = arcs.n_labels
+    good = batch([1, 1, 1, 1, 0], [0, 0, 0, 0, -1])
+    good.update(*features[:2], actions, arcs, 0, 0, 0)
+    refuse(batch, [1, 1, 1, 1], [0] * 5)
+    refuse(batch, [1] * 5, [0] * 4)
+    refuse(batch, [1] * 5, [0] * 5, 4)
+    refuse(batch, [5, 1, 1, 1, 0], [0] * 5)
+    refuse(batch, [(1 << 31) - 1, 1, 1, 1, 0], [0] * 5)
+    refuse(batch, [1] * 5, [-2] * 5)
+    refuse(batch([0] * 5, [n_labels] * 5).update, *features[:2], actions, arcs, 0, 0, 0)
+    for pair in ((boundaries, arcs), (actions, tagger.main.learners[0])):
+        refuse(good.update, *features[:2], *pair, 0, 0, 0)
+        refuse(good.guess, *features[:2], *pair)
+    refuse(good.update, features[1], features[0], actions, arcs, 0, 0, 0)
+    starts = np.zeros(5, "int8")
+    good.update_boundaries(features[2], boundaries, starts, 0, 0)
+    refuse(good.update_boundaries, features[2], boundaries, starts[:-1], 0, 0)
+    refuse(good.update_boundaries, features[2], boundaries, starts + 2, 0, 0)
+    refuse(good.update_boundaries, features[2], actions, starts, 0, 0)
+    refuse(good.update_boundaries, features[0], boundaries, starts, 0, 0)
+    refuse(good.guess_boundaries, features[2], boundaries, np.zeros(4, "int32"))
+    ranker = (engine.reranker.features, actions, arcs, engine.reranker.learner)
+    for n_branches in (-1, 0, 3):
+        good.update_ranker(*features[:2], *ranker, n_branches, 10.0)
+    refuse(TagMap, np.ones(2, "uint64"), np.ones(1, "uint8"))
+    refuse(follow, np.array([7, 0], "int32"), min)
+    refuse(follow, np.array([0, 0], "int32"), lambda _: 99)
+    refuse(follow, np.array([0, 0], "int32"), lambda _: -1)
+    program = engine.actions.program
+    refuse(Features, program, [], [])
+    refuse(Learner, Program.__new__(Program), 4, engine.settings)
+    print("done")
+
+
+def break_tables() -> None:
+
+    pipe = make_pipe(models.make_tagger)
+    engine, docs = pipe.engine, make_docs(pipe)
+    scorer, n_labels = scorer_of(engine), engine.n_outputs
+    index, slots = np.array(scorer.index), np.array(scorer.slots)
+    rest = (scorer.scale, scorer.cardinalities)
+    Scorer(engine.main.program, n_labels, index, slots, *rest)
+    past_end = index.copy()
+    past_end[5:-1] = len(slots) + 1
+    for wrong in (past_end, index[:-1], index[:2], np.zeros(0, "uint32")):
+        refuse(Scorer, engine.main.program, n_labels, wrong, slots, *rest)
+        refuse(unpack_weights, wrong, slots)
+    refuse(Scorer, engine.main.program, 1, index, slots, *rest)
+    refuse(Scorer, engine.main.program, 1 << 20, index, slots.astype("uint64"), *rest)
+    small = Scorer(
+        engine.main.program,
+        n_labels,
+        index,
+        slots,
+        scorer.scale,
+        {"tag": 1, "class": 1},
+    )
+    lexicon = Lexicon(len(engine.main.program.lexical), [small], 100)
+
+    refuse(tagging.predict, docs, lexicon, engine._reader, small, [1, 1], 1)
+    assert find_labels(slots, 1) in ([], [0])
+    refuse(Lexicon, 3, [None], 5)
+    refuse(Lexicon, -1, [], 5)
+    refuse(Lexicon, 0, [scorer], 5)
+    one, two = np.ones(1, "uint32"), np.array([1, 2], "uint32")
+    refuse(Lines, two, one)
+    refuse(ShortLines, two, np.ones(1, "int16"))
+    refuse(
+        LexemeReader, [], two.astype("uint64"), one, two[:0].astype("uint64"), two[:0]
+    )
+    arrays = {name: np.zeros(0, "uint64") for name in ("folded_keys", "exact_keys")}
+    arrays |= {name: np.zeros(0, "uint32") for name in ("folded_lists", "exact_lists")}
+    Gazetteer(arrays, 1, ["lower", "word"])
+    refuse(Gazetteer, {**arrays, "exact_lists": one}, 1, ["lower", "word"])
+    refuse(Gazetteer, arrays, 25, ["lower", "word"])
+    parser = make_pipe(models.make_parser).engine
+    labels, actions = (scorer_of(parser, name) for name in ("labels", "actions"))
+    codes = {**labels.arrays(), "keys": one, "codes": one * np.uint32(127 << 8 | 1)}
+    refuse(RowScorer, parser.arcs.program, 3, codes, 1.0)
+    refuse(RowScorer, parser.arcs.program, 3, {**codes, "codes": one << 31 | 9}, 1.0)
+    refuse(SmallScorer, parser.actions.program, 5, actions.arrays(), 1.0)
+    for kind in (-1, 3, 99):
+        refuse(labels.sum, [1], kind)
+        refuse(actions.sum, [1], kind)
+    print("done")
+
+
+def write_nonsense() -> None:
+    docs = make_docs(make_pipe(models.make_tagger))
+    tags = np.ones(3, "uint64")
+    for wrong in ([None] * 5, [*docs, None], [*docs, "Doc"]):
+        refuse(write_tags, wrong, np.zeros(5, "uint16"), tags, True)
+        refuse(write_entities, wrong, np.zeros(5, "uint16"), tags)
+        zeros = (np.zeros(5, "int32"), np.zeros(5, "uint16"), np.zeros(5, "uint8"))
+        refuse(write_parses, wrong, *zeros, tags)
+    heads, starts = np.array([0, 0, 0, 0, 0], "int32"), np.zeros(5, "uint8")
+    for number, label in ((9, 0), (-1, 0), (0, 3), (0, 0x8000)):
+        heads[-1] = number
+        deps = np.array([0, 0, 0, 0, label], "uint16")
+        refuse(write_parses, docs, heads, deps, starts, tags)
+        # Nothing was written.
+        assert not any(doc.has_annotation("DEP") for doc in docs)
+    for token in (4, -1, 1 << 40):
+        refuse(restore_arcs, docs[0], [token], {})
+    print("done")
+
+
+def test_too_many_atoms_of_a_parser():
+    columns = ["word", "lower", "norm", "shape", "tag", "pos", "prefix1", "suffix3"]
+
+    places = [place for place in ACTION_PLACES if place != "0"]
+    names = [f"{column}[{place}]" for place in places for column in columns]
+    names += [f"suffix{size}[{place}]" for place in places for size in (1, 2, 4, 5)]
+    lines = [" ".join(names[i : i + 5]) for i in range(0, 260, 5)]
+    with pytest.raises(ValueError, match=r"DS217.*256"):
+        models.make_pipeline("dynsel_parser", actions=models.given(*lines))
+
+
+def test_docs_that_are_none():
+    for maker in models.MAKERS:
+        pipe = make_pipe(maker)
+        with pytest.raises((TypeError, ValueError)):
+            pipe.predict([None])
