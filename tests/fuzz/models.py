@@ -110,8 +110,6 @@ def compact(model: bytes) -> bytes:
         if name.endswith("_index"):
             buckets = np.arange(N_BUCKETS, dtype="uint16")
             arrays[name] = np.repeat(buckets, np.diff(array))
-        elif name == "second":
-            arrays[name] = np.frombuffer(compact(array.tobytes()), dtype="uint8")
     return dump_model(meta, arrays)
 
 
@@ -125,9 +123,6 @@ def expand(model: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             ends[0], ends[1:-1], ends[-1] = -1, buckets, N_BUCKETS
             steps = ends[1:] - ends[:-1]
             arrays[name] = np.arange(len(steps), dtype="uint32").repeat(steps)
-        elif name == "second":
-            second = dump_model(*expand(array.tobytes()))
-            arrays[name] = np.frombuffer(bytearray(second), dtype="uint8")
     return meta, arrays
 
 
