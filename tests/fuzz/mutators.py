@@ -31,13 +31,10 @@ def mutate_model(data: bytes, rng: Random, mutate: Mutate) -> bytes:
         change_description(meta, rng, mutate)
     else:
         old = arrays[name].tobytes()
-        if name == "second":
-            new = mutate_model(old, rng, mutate)
-        else:
-            new = mutate(old)
-            if rng.randrange(4):
-                # Arrays of other lengths are refused.
-                new = new[: len(old)] + old[len(new) :]
+        new = mutate(old)
+        if rng.randrange(4):
+            # Arrays of other lengths are refused.
+            new = new[: len(old)] + old[len(new) :]
         itemsize = arrays[name].dtype.itemsize
         new = new[: len(new) // itemsize * itemsize]
         arrays[name] = np.frombuffer(new, dtype=arrays[name].dtype)
