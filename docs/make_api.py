@@ -14,6 +14,8 @@ from spacy.language import Language
 from typer.main import get_command
 
 from spacy_dynsel.base.errors import Errors, Warnings
+from spacy_dynsel.pipeline.component import DynselComponent
+from spacy_dynsel.pipeline.settings import Setting
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "api.md"
@@ -31,7 +33,7 @@ IMPORTED = (
     "spacy_dynsel.registry.tuning:tune_o_bias",
     "spacy_dynsel.report.explained:make_text",
     "spacy_dynsel.cli.init_config:make_config",
-    "spacy_dynsel.tasks.engine:Explanation",
+    "spacy_dynsel.tasks.explanation:Explanation",
 )
 INTRODUCTION = """\
 # API reference
@@ -155,9 +157,11 @@ def describe_class(documented: type) -> list[str]:
     return [*described.text, *make_table(["field", "type", ""], rows)]
 
 
-def describe_factory(name: str, component: type) -> list[str]:
+def describe_factory(name: str, component: type[DynselComponent]) -> list[str]:
     meta = Language.get_factory_meta(name)
     described = read_docstring(component)
+    shared = read_docstring(DynselComponent).arguments
+    described = described._replace(arguments={**shared, **described.arguments})
     parts = [f"### {name}", *described.text]
     for title, attributes in (("Reads", meta.requires), ("Writes", meta.assigns)):
         if attributes:
@@ -165,8 +169,7 @@ def describe_factory(name: str, component: type) -> list[str]:
     parts += make_settings(
         {
             key: meta.default_config[key]
-            for key in inspect.signature(component).parameters
-            if key in meta.default_config
+            for key in ("model", *component.defaults, "scorer")
         },
         described,
     )
@@ -183,7 +186,7 @@ def describe_members(owners: list[type]) -> list[str]:
         if key.startswith("_") or not inspect.getdoc(member):
             continue
         found = read_docstring(member)
-        if isinstance(member, property):
+        if isinstance(member, property | Setting):
             properties.append([code(key), " ".join(found.text)])
         elif inspect.isfunction(member):
             names = list(inspect.signature(member).parameters)[1:]

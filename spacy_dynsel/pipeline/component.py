@@ -4,7 +4,7 @@ can be seen of the work, and serialization."""
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from spacy import util
@@ -18,14 +18,17 @@ from ..base.atomic import assign
 from ..base.errors import Errors
 from ..base.settings import check_choice, check_number
 from ..confidence.maps import ConfidenceMap
-from ..tasks.engine import Margin, Start
-from .margins import read_margin, write_margin
+from ..tasks.engine import Start
+from .margins import read_margin
 from .names import Names, check_label
 from .recent_docs import RecentDocs
+from .settings import MarginSetting, Setting
 from .stored import StoredComponent
 from .training_data import get_seed, is_complete, read_examples
 
 MAX_CACHE_SIZE = 1 << 24
+# The scoring method of spaCy's own component.
+USUAL = object()
 
 # For each unit whether it is right, None where that is not known, and its doc.
 Verdicts = list[tuple[bool | None, int]]
@@ -43,13 +46,22 @@ class DynselComponent(StoredComponent):
         that all templates are always used.
     n_threads (int): How many threads to use for a batch of docs.
     cache_size (int): The number of lexemes for which to keep what was worked out.
-    scorer (Callable): The scoring method.
-    confidence (bool): Whether to say how likely each annotation is right.
+    confidence (bool): Whether to say how likely each annotation is right, in
+        token._.dynsel_confidence or span._.dynsel_confidence.
     keep_training_state (bool): Whether to save what learning needs to go on later as if
         it had not been interrupted.
-    settings: What else belongs to cfg.
+    scorer (Callable): The scoring method.
     """
 
+    # The settings, and what they are unless said otherwise.
+    defaults: ClassVar[dict[str, Any]] = {
+        "n_threads": 1,
+        "cache_size": 50_000,
+        "confidence": False,
+        "keep_training_state": False,
+    }
+    usual_name: str
+    usual_scorer: Callable[..., dict[str, Any]]
     # What the model has to be.
     architecture: str
     engine_type: type
@@ -66,20 +78,23 @@ class DynselComponent(StoredComponent):
     _warned_of: dict[str, Any] | None = None
     _names: Names | None = None
 
+    margin = MarginSetting("The lead at which a decision is made.")
+    n_threads = Setting("How many threads a batch of docs may use.")
+    keep_training_state = Setting("Whether to save what learning needs to go on later.")
+
     def __init__(
         self,
         vocab: Vocab,
         model: Model,
-        name: str,
+        name: str | None = None,
         *,
-        margin: float | list[float],
-        n_threads: int,
-        cache_size: int,
-        scorer: Any,
-        confidence: bool,
-        keep_training_state: bool,
+        scorer: Any = USUAL,
         **settings: Any,
     ) -> None:
+        name = self.usual_name if name is None else name
+        unknown = sorted(set(settings) - set(self.defaults))
+        if unknown:
+            raise TypeError(Errors.DS053.format(name=name, unknown=", ".join(unknown)))
         engines = [getattr(shim, "engine", None) for shim in model.shims]
         if not any(isinstance(engine, self.engine_type) for engine in engines):
             raise ValueError(
@@ -88,15 +103,11 @@ class DynselComponent(StoredComponent):
         self.vocab = vocab
         self.model = model
         self.name = name
-        self.scorer = scorer
+        self.scorer = self.usual_scorer if scorer is USUAL else scorer
         self.cfg: dict[str, Any] = {
-            "cache_size": cache_size,
             "confidence_map": None,
-            "confidence": confidence,
-            "keep_training_state": keep_training_state,
             "labels": [],
-            "margin": margin,
-            "n_threads": n_threads,
+            **self.defaults,
             **settings,
         }
         self._mean_templates: float | None = None
@@ -116,24 +127,6 @@ class DynselComponent(StoredComponent):
         """What the component has learned. It is replaced, never changed, by whatever
         does more than learn: who needs several things of it asks for it once."""
         return self.model.shims[0].engine
-
-    @property
-    def margin(self) -> Margin:
-        """The lead at which a decision is made. Can be set at any time."""
-        return self._get_margin("margin")
-
-    @margin.setter
-    def margin(self, margin: Margin) -> None:
-        self._set_margin("margin", margin)
-
-    @property
-    def n_threads(self) -> int:
-        """How many threads a batch of docs may use. Can be set at any time."""
-        return self.cfg["n_threads"]
-
-    @n_threads.setter
-    def n_threads(self, n_threads: int) -> None:
-        self._set_checked("n_threads", n_threads)
 
     @property
     def cache_size(self) -> int:
@@ -156,15 +149,6 @@ class DynselComponent(StoredComponent):
         if confidence and self._confidence_map is None:
             raise ValueError(Errors.DS190.format(name=self.name))
         self.cfg["confidence"] = bool(confidence)
-
-    @property
-    def keep_training_state(self) -> bool:
-        """Whether to save what learning needs to go on later. Can be set at any time."""
-        return self.cfg["keep_training_state"]
-
-    @keep_training_state.setter
-    def keep_training_state(self, keep: bool) -> None:
-        self.cfg["keep_training_state"] = bool(keep)
 
     def set_confidence_map(self, found: ConfidenceMap) -> None:
         """Set the map from leads to probabilities, fitted with the settings as they
@@ -406,16 +390,6 @@ class DynselComponent(StoredComponent):
         """What the engine is told for each prediction."""
         return {"margin": self.margin}
 
-    def _get_margin(self, knob: str) -> Margin:
-        return read_margin(self.cfg[knob], self._count_stages(knob))
-
-    def _set_margin(self, knob: str, margin: Margin) -> None:
-        self.cfg[knob] = write_margin(margin, self._count_stages(knob))
-
-    def _count_stages(self, knob: str) -> int:
-        engine = self.engine
-        return engine.parts[engine.knobs[knob]].n_stages
-
     @property
     def _known_labels(self) -> tuple[str, ...]:
         engine = self.engine
@@ -502,11 +476,6 @@ class DynselComponent(StoredComponent):
                 stacklevel=3,
             )
 
-    def _set_checked(self, name: str, value: Any) -> None:
-        """Change a setting that can have the value."""
-        self._check_settings({**self.cfg, name: value})
-        self.cfg[name] = value
-
     def _check_settings(self, cfg: dict[str, Any]) -> ConfidenceMap | None:
         found = None
         stored = cfg["confidence_map"]
@@ -516,7 +485,7 @@ class DynselComponent(StoredComponent):
             parts = {key: stored[key] for key in stored if key != "settings"}
             found = ConfidenceMap.from_dict(parts)
         for knob in self.engine.knobs:
-            read_margin(cfg[knob], self._count_stages(knob))
+            read_margin(cfg[knob], self.engine.count_stages(knob))
         check_number("n_threads", cfg["n_threads"], 1, 1024)
         check_number("cache_size", cfg["cache_size"], 1, MAX_CACHE_SIZE)
         for name in ("confidence", "keep_training_state"):

@@ -1,15 +1,13 @@
 """The entity recognizer as a pipeline component: spaCy's contract, no arithmetic."""
 
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 import numpy as np
 from spacy.pipeline.ner import ner_score
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..base.errors import Errors, Warnings
 from ..base.settings import check_number
@@ -39,6 +37,7 @@ from ..tasks.bilou.loops import MISSING, EntityBatch
 from .component import DynselComponent, Verdicts, as_list
 from .confidences import ANY
 from .names import Names, check_label, read_labels
+from .settings import Setting
 
 
 class DynselNER(DynselComponent):
@@ -48,23 +47,13 @@ class DynselNER(DynselComponent):
     Entities are made of words. White space between two words of an entity belongs to
     it; it is neither learned nor seen, and the words around it are neighbours.
 
-    vocab (Vocab): The shared vocabulary.
+    See DynselComponent for the settings that all components have.
+
     model (Model): The model, see spacy_dynsel.DynamicNER.v1.
-    name (str): The name of the component.
-    margin (float or list[float]): The lead over the second-best action at which a
-        decision is made: for all stages, or for each but the last. Infinity means
-        that all templates are always used.
     o_bias (float): What is added to the score of tokens outside of entities: the
         lower, the more entities are found. See spacy_dynsel.tune_o_bias.v1.
-    n_threads (int): How many threads to use for a batch of docs.
-    cache_size (int): The number of lexemes for which to keep what was worked out.
     incorrect_spans_key (str): The key of doc.spans under which training data has spans
         that are known not to be entities.
-    confidence (bool): Whether to say how likely each annotation is right, in
-        token._.dynsel_confidence or span._.dynsel_confidence.
-    keep_training_state (bool): Whether to save what learning needs to go on later as if
-        it had not been interrupted.
-    scorer (Callable): The scoring method.
     """
 
     architecture = "spacy_dynsel.DynamicNER.v1"
@@ -72,36 +61,16 @@ class DynselNER(DynselComponent):
     gold_attribute = "ENT_IOB"
     gold_missing = "no token has an entity tag, not even O"
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: Model,
-        name: str = "dynsel_ner",
-        *,
-        margin: float | list[float] = 4.0,
-        o_bias: float = 0.0,
-        n_threads: int = 1,
-        cache_size: int = 50_000,
-        confidence: bool = False,
-        keep_training_state: bool = False,
-        incorrect_spans_key: str | None = None,
-        scorer: Callable[..., dict[str, Any]] | None = ner_score,
-    ) -> None:
-        super().__init__(
-            vocab,
-            model,
-            name,
-            margin=margin,
-            n_threads=n_threads,
-            cache_size=cache_size,
-            scorer=scorer,
-            confidence=confidence,
-            keep_training_state=keep_training_state,
-            incorrect_spans_key=incorrect_spans_key,
-            o_bias=o_bias,
-        )
-
+    defaults: ClassVar[dict[str, Any]] = {
+        **DynselComponent.defaults,
+        "margin": 4.0,
+        "o_bias": 0.0,
+        "incorrect_spans_key": None,
+    }
+    usual_name = "dynsel_ner"
+    usual_scorer = staticmethod(ner_score)
     confidence_settings = ("margin", "o_bias")
+    o_bias = Setting("What is added to the score of O.")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -122,15 +91,6 @@ class DynselNER(DynselComponent):
     def incorrect_spans_key(self) -> str | None:
         """The key of doc.spans for what is known not to be an entity."""
         return self.cfg["incorrect_spans_key"]
-
-    @property
-    def o_bias(self) -> float:
-        """What is added to the score of O. Can be set at any time."""
-        return self.cfg["o_bias"]
-
-    @o_bias.setter
-    def o_bias(self, bias: float) -> None:
-        self._set_checked("o_bias", bias)
 
     @property
     def is_resizable(self) -> bool:

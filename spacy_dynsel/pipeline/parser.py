@@ -4,7 +4,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from spacy.language import Language
@@ -40,10 +40,10 @@ from ..tasks.arc_eager.gold import (
     read_words,
 )
 from ..tasks.arc_eager.trees import classify_tree
-from ..tasks.engine import Margin
 from .component import DynselComponent, Verdicts, as_list
 from .confidences import ARC, write_tokens
 from .names import Names, check_label, get_ids, read_labels
+from .settings import MarginSetting, Setting
 from .tag_source import TagSource
 
 ROOT_LABEL = "ROOT"
@@ -99,25 +99,15 @@ class DynselParser(DynselComponent):
     Trees that are not projective are learned with labels that say from where an arc
     was lifted, and restored by these.
 
-    vocab (Vocab): The shared vocabulary.
+    See DynselComponent for the settings that all components have.
+
     model (Model): The model, see spacy_dynsel.DynamicParser.v1.
-    name (str): The name of the component.
-    margin (float or list[float]): The lead over the second-best transition at which a
-        decision is made: for all stages, or for each but the last. Infinity means
-        that all templates are always used.
     label_margin (float or list[float]): The same for the labels of arcs.
     branches (int): At how many of the least certain decisions of a sentence to try the
         second-best transition as well; 0 means that the first parse is taken.
     branch_lead (float): The lead below which a decision counts as uncertain.
-    n_threads (int): How many threads to use for a batch of docs.
-    cache_size (int): The number of lexemes for which to keep what was worked out.
     min_label_freq (int): How often a label for a lifted arc has to occur in the
         training data; those that are rarer lose what they say about lifting.
-    confidence (bool): Whether to say how likely each annotation is right, in
-        token._.dynsel_confidence or span._.dynsel_confidence.
-    keep_training_state (bool): Whether to save what learning needs to go on later as if
-        it had not been interrupted.
-    scorer (Callable): The scoring method.
     split_blank_lines (bool): Whether a blank line between two words, white space with
         two line breaks, ends a sentence unless the next word is set not to start one.
         Without a value the training data decide: it does, unless they have blank lines
@@ -132,44 +122,31 @@ class DynselParser(DynselComponent):
     names_type = ArcNames
     _has_warned = False
 
+    defaults: ClassVar[dict[str, Any]] = {
+        **DynselComponent.defaults,
+        "margin": 7.0,
+        "label_margin": 6.0,
+        "branches": 8,
+        "branch_lead": 3.0,
+        "min_label_freq": 10,
+        "split_blank_lines": None,
+    }
+    usual_name = "dynsel_parser"
+    usual_scorer = staticmethod(parser_score)
+    confidence_settings = ("margin", "label_margin", "branches", "branch_lead")
+    label_margin = MarginSetting("The lead at which the label of an arc is decided.")
+    branches = Setting("At how many uncertain decisions to try the second-best one.")
+    branch_lead = Setting("The lead below which a decision is uncertain.")
+    split_blank_lines = Setting(
+        "Whether a blank line ends a sentence, or None for what the training data say."
+    )
+
     def __init__(
-        self,
-        vocab: Vocab,
-        model: Model,
-        name: str = "dynsel_parser",
-        *,
-        margin: float | list[float] = 7.0,
-        label_margin: float | list[float] = 6.0,
-        branches: int = 8,
-        branch_lead: float = 3.0,
-        n_threads: int = 1,
-        cache_size: int = 50_000,
-        confidence: bool = False,
-        keep_training_state: bool = False,
-        min_label_freq: int = 10,
-        scorer: Callable[..., dict[str, Any]] | None = parser_score,
-        split_blank_lines: bool | None = None,
+        self, vocab: Vocab, model: Model, name: str | None = None, **settings: Any
     ) -> None:
-        super().__init__(
-            vocab,
-            model,
-            name,
-            margin=margin,
-            n_threads=n_threads,
-            cache_size=cache_size,
-            scorer=scorer,
-            confidence=confidence,
-            keep_training_state=keep_training_state,
-            branch_lead=branch_lead,
-            branches=branches,
-            label_margin=label_margin,
-            min_label_freq=min_label_freq,
-            split_blank_lines=split_blank_lines,
-        )
+        super().__init__(vocab, model, name, **settings)
         # What gives docs their tags, as far as that is known.
         self._tagger = TagSource()
-
-    confidence_settings = ("margin", "label_margin", "branches", "branch_lead")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -184,44 +161,6 @@ class DynselParser(DynselComponent):
         """The labels in the form that initialize takes: those of lifted arcs are
         there, and "ROOT" is not."""
         return self._known_labels
-
-    @property
-    def label_margin(self) -> Margin:
-        """The lead at which the label of an arc is decided. Can be set at any time."""
-        return self._get_margin("label_margin")
-
-    @label_margin.setter
-    def label_margin(self, margin: Margin) -> None:
-        self._set_margin("label_margin", margin)
-
-    @property
-    def branches(self) -> int:
-        """At how many uncertain decisions to try the second-best transition. Can be set
-        at any time."""
-        return self.cfg["branches"]
-
-    @branches.setter
-    def branches(self, branches: int) -> None:
-        self._set_checked("branches", branches)
-
-    @property
-    def branch_lead(self) -> float:
-        """The lead below which a decision is uncertain. Can be set at any time."""
-        return self.cfg["branch_lead"]
-
-    @branch_lead.setter
-    def branch_lead(self, lead: float) -> None:
-        self._set_checked("branch_lead", lead)
-
-    @property
-    def split_blank_lines(self) -> bool | None:
-        """Whether a blank line ends a sentence, or None for what the training data say.
-        Can be set at any time."""
-        return self.cfg["split_blank_lines"]
-
-    @split_blank_lines.setter
-    def split_blank_lines(self, split: bool | None) -> None:
-        self._set_checked("split_blank_lines", split)
 
     @property
     def is_resizable(self) -> bool:

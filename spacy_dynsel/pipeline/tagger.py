@@ -1,7 +1,7 @@
 """The tagger as a pipeline component: spaCy's contract, and no arithmetic."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 from spacy.language import Language
@@ -9,8 +9,6 @@ from spacy.pipeline.tagger import tagger_score
 from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.vocab import Vocab
-from thinc.api import Model
 
 from ..base.errors import Errors
 from ..spacy_io.bridge import (
@@ -72,21 +70,11 @@ class DynselTagger(DynselComponent):
     White space gets the tag "_SP", which is no label: it is neither learned nor seen,
     and the words around it are neighbours.
 
-    vocab (Vocab): The shared vocabulary.
+    See DynselComponent for the settings that all components have.
+
     model (Model): The model, see spacy_dynsel.DynamicTagger.v1.
-    name (str): The name of the component.
-    margin (float or list[float]): The lead over the second-best label at which a
-        decision is made: for all stages, or for each but the last. Infinity means
-        that all templates are always used.
-    n_threads (int): How many threads to use for a batch of docs.
-    cache_size (int): The number of lexemes for which to keep what was worked out.
     overwrite (bool): Whether to replace tags that are set.
     neg_prefix (str): What marks a tag in the training data as known to be wrong.
-    confidence (bool): Whether to say how likely each annotation is right, in
-        token._.dynsel_confidence or span._.dynsel_confidence.
-    keep_training_state (bool): Whether to save what learning needs to go on later as if
-        it had not been interrupted.
-    scorer (Callable): The scoring method.
     """
 
     architecture = "spacy_dynsel.DynamicTagger.v1"
@@ -95,34 +83,14 @@ class DynselTagger(DynselComponent):
     gold_missing = "no token has a tag"
     names_type = TagNames
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: Model,
-        name: str = "dynsel_tagger",
-        *,
-        margin: float | list[float] = 6.0,
-        n_threads: int = 1,
-        cache_size: int = 50_000,
-        confidence: bool = False,
-        keep_training_state: bool = False,
-        overwrite: bool = False,
-        neg_prefix: str = "!",
-        scorer: Callable[..., dict[str, Any]] | None = tagger_score,
-    ) -> None:
-        super().__init__(
-            vocab,
-            model,
-            name,
-            margin=margin,
-            n_threads=n_threads,
-            cache_size=cache_size,
-            scorer=scorer,
-            confidence=confidence,
-            keep_training_state=keep_training_state,
-            neg_prefix=neg_prefix,
-            overwrite=overwrite,
-        )
+    defaults: ClassVar[dict[str, Any]] = {
+        **DynselComponent.defaults,
+        "margin": 6.0,
+        "overwrite": False,
+        "neg_prefix": "!",
+    }
+    usual_name = "dynsel_tagger"
+    usual_scorer = staticmethod(tagger_score)
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -46,13 +46,7 @@ DEFAULT_TAGGER_MODEL = {
     assigns=["token.tag"],
     default_config={
         "model": DEFAULT_TAGGER_MODEL,
-        "margin": 6.0,
-        "n_threads": 1,
-        "cache_size": 50_000,
-        "confidence": False,
-        "keep_training_state": False,
-        "overwrite": False,
-        "neg_prefix": "!",
+        **DynselTagger.defaults,
         "scorer": {"@scorers": "spacy.tagger_scorer.v1"},
     },
     default_score_weights={
@@ -107,13 +101,7 @@ DEFAULT_NER_MODEL = {
     assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
     default_config={
         "model": DEFAULT_NER_MODEL,
-        "margin": 4.0,
-        "o_bias": 0.0,
-        "n_threads": 1,
-        "cache_size": 50_000,
-        "confidence": False,
-        "keep_training_state": False,
-        "incorrect_spans_key": None,
+        **DynselNER.defaults,
         "scorer": {"@scorers": "spacy.ner_scorer.v1"},
     },
     default_score_weights={
@@ -171,17 +159,8 @@ DEFAULT_PARSER_MODEL = {
     assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
     default_config={
         "model": DEFAULT_PARSER_MODEL,
-        "margin": 7.0,
-        "label_margin": 6.0,
-        "branches": 8,
-        "branch_lead": 3.0,
-        "n_threads": 1,
-        "cache_size": 50_000,
-        "confidence": False,
-        "keep_training_state": False,
-        "min_label_freq": 10,
+        **DynselParser.defaults,
         "scorer": {"@scorers": "spacy.parser_scorer.v1"},
-        "split_blank_lines": None,
     },
     default_score_weights={
         "dep_uas": 0.5,

@@ -241,6 +241,10 @@ class Engine(Resumable):
     def n_stages(self) -> int:
         return self.main.n_stages
 
+    def count_stages(self, knob: str) -> int:
+        """How many stages a margin is for, the last one included."""
+        return self.classifiers[self.knobs[knob]].n_stages
+
     @property
     def n_outputs(self) -> int:
         """How many outcomes a decision can have."""
