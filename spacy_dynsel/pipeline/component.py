@@ -19,7 +19,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model
 
 from ..base.atomic import assign, write_files
-from ..base.errors import Errors
+from ..base.errors import Errors, Warnings
 from ..base.model_file import read_file
 from ..base.settings import check_choice, check_margins, check_number
 from ..base.templates import Templates
@@ -512,7 +512,7 @@ class DynselComponent(TrainablePipe):
         if found not in (fitted, self._warned_of):
             self._warned_of = found
             warnings.warn(
-                Errors.DS193.format(name=self.name, fitted=fitted, found=found),
+                Warnings.DW193.format(name=self.name, fitted=fitted, found=found),
                 stacklevel=3,
             )
 
