@@ -32,10 +32,12 @@ MOD_NAMES = [
     "spacy_dynsel.tasks.arc_eager.trees",
 ]
 
+CHECK_BOUNDS = bool(os.environ.get("DYNSEL_BOUNDSCHECK"))
+
 DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
-    "boundscheck": bool(os.environ.get("DYNSEL_BOUNDSCHECK")),
+    "boundscheck": CHECK_BOUNDS,
     "wraparound": False,
     "cdivision": True,
     "freethreading_compatible": False,
@@ -47,6 +49,8 @@ if os.name == "nt":
 else:
     COMPILE_ARGS = ["-O3", "-g0", "-std=c++17", "-pthread", "-Wno-unused-function"]
     LINK_ARGS = ["-pthread"]
+    if CHECK_BOUNDS:
+        COMPILE_ARGS += ["-O1"]
     if os.environ.get("DYNSEL_SANITIZE"):
         SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         COMPILE_ARGS += ["-O1", "-g1", "-fno-omit-frame-pointer", *SANITIZERS]
@@ -66,6 +70,11 @@ extensions = [
 ]
 
 setup(
-    ext_modules=cythonize(extensions, compiler_directives=DIRECTIVES),
+    ext_modules=cythonize(
+        extensions,
+        compiler_directives=DIRECTIVES,
+        # Cython does not see that a directive changed: the C++ code stands apart.
+        build_dir="build/boundscheck" if CHECK_BOUNDS else None,
+    ),
     options={"build_ext": {"parallel": os.cpu_count()}},
 )

@@ -46,20 +46,11 @@ from corpora import make_docs, read_split, write_docbins
 from floor import measure_floor
 from instructions import count_instructions
 from parser import CNN_PIPELINE, Bed, Setting, train_pipelines
+from peers import CrfTagger, PerceptronTagger
 from spacy_dynsel.report.figure import Line, draw
 from spacy_dynsel.tokenizer.cached import CachedTokenizer
 from tagger import best_times, consume, directory_mb, measure_load, pipe_through, show
 from training import CACHE, HERE, train_by_script
-
-try:
-    from crf import CrfTagger
-except ImportError:
-    CrfTagger = None  # type: ignore[assignment, misc]
-
-try:
-    from perceptron import PerceptronTagger
-except ImportError:
-    PerceptronTagger = None  # type: ignore[assignment, misc]
 
 OURS = "dynsel"
 CNN = "spaCy tok2vec+component"

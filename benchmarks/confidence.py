@@ -10,17 +10,15 @@ the Broad Twitter Corpus. Corpora are found through DYNSEL_DATA.
 """
 
 import argparse
-import json
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from wasabi import msg
-
 from corpora import write_docbins
+from saving import save_results
 from spacy_dynsel.cli.reliability import reliability
-from training import CACHE, CONFIGS, HERE, train
+from training import CACHE, CONFIGS, train
 
 
 def measure(pipeline: Path, name: str, paths: dict[str, Path]) -> dict[str, Any]:
@@ -52,10 +50,7 @@ def main() -> None:
     if args.parser:
         trees = write_docbins("ud_en_ewt", "xpos", CACHE, trees=True)
         results["arcs"] = measure(args.parser, "parser", trees)
-    output = HERE / "results" / "confidence.json"
-    output.parent.mkdir(exist_ok=True)
-    output.write_text(json.dumps(results, indent=2) + "\n")
-    msg.good("Saved the results", str(output))
+    save_results("confidence", results)
 
 
 if __name__ == "__main__":

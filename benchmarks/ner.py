@@ -12,7 +12,6 @@ turns. Corpora are found through DYNSEL_DATA; peers that are not installed are l
 """
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -28,7 +27,9 @@ from spacy.tokens import Doc
 from wasabi import msg
 
 from corpora import data_folder, make_docs, read_iob, read_split, write_docbins
-from tagger import best_times, consume, directory_mb, pipe_through, show
+from peers import CrfTagger
+from saving import save_results
+from tagger import best_times, consume, directory_mb, pipe_through, show, time_margins
 from training import (
     CACHE,
     CONFIGS,
@@ -38,11 +39,6 @@ from training import (
     train,
     train_by_script,
 )
-
-try:
-    from crf import CrfTagger
-except ImportError:
-    CrfTagger = None  # type: ignore[assignment, misc]
 
 NER = "ner"
 OURS = "dynsel"
@@ -236,23 +232,12 @@ def measure_early_exit(ours: Language, gold: list[Doc], rounds: int) -> dict[str
     ner = ours.get_pipe(NER)
     default = ner.margin
     docs = [bare(doc, ours.vocab) for doc in gold]
-    n_tokens = sum(map(len, docs))
-
-    def runner(margin: float) -> Callable[[], None]:
-        def run() -> None:
-            ner.margin = margin
-            ner.predict(docs)
-
-        return run
-
-    margins = [0.0, default, INFINITY]
-    times = best_times({str(margin): runner(margin) for margin in margins}, rounds)
     table = {}
-    for margin in margins:
+    for margin, time in time_margins(ner, docs, rounds).items():
         ner.margin = margin
         statistics = ner.statistics(docs)
         table[f"margin {margin}"] = {
-            "nanoseconds_per_token": 1e9 * times[str(margin)][0] / n_tokens,
+            "nanoseconds_per_token": time,
             "templates": statistics["templates"],
             "last_stage": statistics["stages"][-1],
         }
@@ -368,10 +353,7 @@ def main() -> None:
         results[title] = measure()
         show(title, results[title])
     level = "documents" if args.documents else "sentences"
-    output = HERE / "results" / f"ner-{args.corpus}-{level}-{args.config.stem}.json"
-    output.parent.mkdir(exist_ok=True)
-    output.write_text(json.dumps(results, indent=2) + "\n")
-    msg.good("Saved the results", str(output))
+    save_results(f"ner-{args.corpus}-{level}-{args.config.stem}", results)
 
 
 if __name__ == "__main__":

@@ -32,10 +32,10 @@ from spacy.language import Language
 from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc
 from spacy.training import Example
-from wasabi import msg
 
 from corpora import make_docs, read_split, write_docbins
 from ner import summary
+from saving import save_results
 from spacy_dynsel.pipeline.parser import DynselParser
 from tagger import (
     bare,
@@ -46,7 +46,7 @@ from tagger import (
     pipe_through,
     show,
 )
-from training import CACHE, CONFIGS, HERE, spacy_config, train
+from training import CACHE, CONFIGS, spacy_config, train
 
 PARSER = "parser"
 OURS = "dynsel"
@@ -437,10 +437,7 @@ def main() -> None:
         parts.append(str(args.limit))
     if args.config:
         parts.append(args.config.stem)
-    output = HERE / "results" / f"{'-'.join(parts)}.json"
-    output.parent.mkdir(exist_ok=True)
-    output.write_text(json.dumps(results, indent=2) + "\n")
-    msg.good("Saved the results", str(output))
+    save_results("-".join(parts), results)
 
 
 if __name__ == "__main__":

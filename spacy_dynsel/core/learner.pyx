@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base.errors import Errors
 
-from .program cimport TemplateC, get_key, is_hidden
+from .program cimport get_key, is_hidden
 
 cdef extern from "kernels.hpp" nogil:
     void DYNSEL_PREFETCH(const void* address)
@@ -233,7 +233,7 @@ cdef class Learner:
         cdef WeightC* weight
         cdef size_t n = 0
         cdef uint64_t n_weights = 0
-        cdef uint32_t j
+        cdef uint32_t _j
         random_state, n_steps, corrects, largest = state["numbers"].tolist()
         check_weights(
             [state["labels"], state["values"], state["squares"]], label_view, self.n_labels
@@ -260,7 +260,7 @@ cdef class Learner:
                 entry.start = state_view[i] & ~<uint32_t>SAVED_PENDING
                 continue
             entry.kind = ROW
-            for j in range(state_view[i]):
+            for _j in range(state_view[i]):
                 weight = self._find_weight(entry, label_view[n])
                 weight.value = value_view[n]
                 weight.squares = square_view[n]
@@ -438,7 +438,7 @@ cdef class Learner:
         needed, those of rare features more than those of frequent ones. A prefix that
         is not sure enough to end the decision need not be right."""
         cdef const ProgramC* program = &self.program.c
-        cdef int t, stage, good, bad, turn
+        cdef int t, stage, good, bad, _turn
         cdef int first = 0
         cdef float missing
         result.loss = 0
@@ -449,7 +449,7 @@ cdef class Learner:
                 if self.active[t] != NULL:
                     self._add_scores(self.active[t])
             first = program.stage_ends[stage]
-            for turn in range(MAX_TURNS):
+            for _turn in range(MAX_TURNS):
                 self._find_best(costs, &good, &bad)
                 result.best_correct = good
                 if good == -1 or bad == -1:

@@ -135,7 +135,7 @@ cdef class Recorder(Learner):
         self, const ContextC* context, const uint8_t* costs, float drop, StepC* result
     ) except -1 nogil:
         cdef int n_templates = self.program.c.n_templates
-        cdef int t, repeat
+        cdef int t, _repeat
         result.loss = 0
         result.guess = self._judge(context, costs, &result.best_correct)
         if result.best_correct == -1 or not self._has_wrong(costs):
@@ -155,7 +155,7 @@ cdef class Recorder(Learner):
             self.n_timed += 1
             for t in range(self.program.c.n_templates):
                 start = dynsel_now()
-                for repeat in range(REPEATS):
+                for _repeat in range(REPEATS):
                     self.sink ^= get_key(&self.program.c.templates[t], context)
                     dynsel_fence()
                 self.nanoseconds[t] += min(dynsel_now() - start, MOST_NANOSECONDS)

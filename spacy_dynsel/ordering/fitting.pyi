@@ -11,10 +11,10 @@ def fit(
     epochs: int,
     eta: float,
     delta: float,
-    margin: float = 0,
+    margin: float = 0.0,
     log_loss: bool = False,
     all_prefixes: bool = False,
-    drop: float = 0,
+    drop: float = 0.0,
     seed: int = 0,
     fixed: list[np.ndarray] | None = None,
 ) -> list[np.ndarray]: ...
@@ -30,7 +30,7 @@ def log_loss_with(
     column: int,
     values: np.ndarray,
     scores: np.ndarray,
-    scale: float = 1,
+    scale: float = 1.0,
 ) -> float: ...
 def find_residuals(scores: np.ndarray, costs: np.ndarray) -> np.ndarray: ...
 def correlation(

@@ -256,7 +256,7 @@ def fit(
     cdef uint64_t limit = <uint64_t>(drop * <double>(1 << 24))
     cdef Py_ssize_t n = ids.shape[0]
     cdef Py_ssize_t d
-    cdef int epoch, i, good, bad, label, feature
+    cdef int _epoch, i, good, bad, label, feature
     cdef int n_active = n_blocks
     cdef int first = <int>n_fixed
     cdef BlockC* used
@@ -269,7 +269,7 @@ def fit(
     active.resize(n_blocks)
     used = blocks.c.data()
     with nogil:
-        for epoch in range(epochs):
+        for _epoch in range(epochs):
             for d in range(n):
                 if d + 1 < n:
                     prefetch(blocks.c.data(), n_blocks, &ids[d + 1, 0], width)
@@ -523,7 +523,7 @@ def fit_groups(
     cdef vector[float] gradient
     cdef Py_ssize_t d, t = 0
     cdef Py_ssize_t n = ids.shape[0]
-    cdef int epoch, i, label, feature
+    cdef int _epoch, i, label, feature
     cdef double norm, change
     cdef float* row
     blocks.check(ids, costs)
@@ -534,7 +534,7 @@ def fit_groups(
     scores.resize(width)
     gradient.resize(width, <float>0)
     with nogil:
-        for epoch in range(epochs):
+        for _epoch in range(epochs):
             for d in range(n):
                 if d + 1 < n:
                     prefetch(blocks.c.data(), n_templates, &ids[d + 1, 0], width)

@@ -15,7 +15,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..base.atomic import assign
-from ..base.errors import Errors
+from ..base.errors import Errors, Warnings
 from ..base.settings import check_choice, check_number
 from ..confidence.maps import ConfidenceMap
 from ..tasks.engine import Start
@@ -472,7 +472,7 @@ class DynselComponent(StoredComponent):
         if found not in (fitted, self._warned_of):
             self._warned_of = found
             warnings.warn(
-                Errors.DS193.format(name=self.name, fitted=fitted, found=found),
+                Warnings.DW193.format(name=self.name, fitted=fitted, found=found),
                 stacklevel=3,
             )
 

@@ -1,6 +1,5 @@
 """The only module that reads and writes spaCy's C structs."""
 from libc.stdint cimport int32_t
-from libc.string cimport memset
 from preshed.maps cimport map_get
 from spacy.attrs cimport (
     IS_ALPHA,
@@ -212,7 +211,7 @@ cdef class LexemeReader:
         cdef int i, n_bytes
         # Symbols and the strings of foreign vocabularies are not in the map; then
         # these variables keep their bytes alive.
-        word_bytes = get_text(strings, lex.orth, &word)
+        _word_bytes = get_text(strings, lex.orth, &word)
         lowered = complete_lexeme(strings, &lex)
         if lowered is None:
             lower_bytes = get_text(strings, lex.lower, &lower)

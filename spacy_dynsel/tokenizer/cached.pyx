@@ -7,7 +7,7 @@ from spacy.strings cimport hash_string
 from spacy.structs cimport LexemeC, TokenC
 from spacy.tokenizer cimport Tokenizer
 from spacy.tokens.doc cimport Doc
-from spacy.typedefs cimport attr_t, hash_t
+from spacy.typedefs cimport hash_t
 
 from contextlib import contextmanager
 

@@ -10,6 +10,18 @@ from spacy_dynsel.cli import dynsel_cli
 TAGGER = str(CONFIGS / "tagger.cfg")
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The working directory, in which there is a corpus."""
+    monkeypatch.chdir(tmp_path)
+    write_corpus(tmp_path / "train.spacy", n=10)
+    return tmp_path
+
+
+def run(command):
+    return CliRunner().invoke(dynsel_cli, command.format(cfg=TAGGER).split())
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -34,15 +46,13 @@ TAGGER = str(CONFIGS / "tagger.cfg")
         ("visualize none text", "E050"),
     ],
 )
-def test_message(command, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_corpus(tmp_path / "train.spacy", n=10)
-    before = sorted(tmp_path.rglob("*"))
-    result = CliRunner().invoke(dynsel_cli, command.format(cfg=TAGGER).split())
+def test_message(command, message, folder):
+    before = sorted(folder.rglob("*"))
+    result = run(command)
     assert result.exit_code == 1
     assert isinstance(result.exception, SystemExit)
     assert message in result.output
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
@@ -64,11 +74,9 @@ def test_message(command, message, tmp_path, monkeypatch):
         ("visualize pipeline text --output folder", "--output"),
     ],
 )
-def test_usage(command, option, tmp_path, monkeypatch):
+def test_usage(command, option, folder):
     """What can be seen from the arguments alone is said before any work is done."""
-    monkeypatch.chdir(tmp_path)
-    write_corpus(tmp_path / "train.spacy", n=10)
-    (tmp_path / "folder").mkdir()
-    result = CliRunner().invoke(dynsel_cli, command.format(cfg=TAGGER).split())
+    (folder / "folder").mkdir()
+    result = run(command)
     assert result.exit_code == 2
     assert option in result.output

@@ -9,6 +9,7 @@ from spacy.cli.train import train
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
+from helpers.cli import train_on_stream
 from helpers.parser import TRAIN_DATA, make_doc
 from helpers.paths import CONFIGS
 from spacy_dynsel.base.templates import default_templates
@@ -125,11 +126,5 @@ def test_frozen_sourced_and_annotating(paths, tmp_path):
 def test_a_stream_that_is_read_once(paths, tmp_path):
     overrides = {**paths, **QUICK, "training.max_epochs": -1, "training.max_steps": 40}
     config = load_config(CONFIGS / "parser.cfg", overrides=overrides)
-    config["training"]["batcher"] = {
-        "@batchers": "spacy.batch_by_sequence.v1",
-        "size": 3,
-    }
-    config.to_disk(tmp_path / "config.cfg")
-    train(tmp_path / "config.cfg", tmp_path / "out")
-    nlp = spacy.load(tmp_path / "out" / "model-last")
+    nlp = train_on_stream(config, tmp_path)
     assert [token.head.i for token in nlp("Nobody knows .")] == [1, 1, 1]

@@ -13,15 +13,11 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
 from spacy.util import load_config
 
+from helpers.cli import QUICK, train_on_stream
 from helpers.paths import CONFIGS
 from helpers.tagger import SENTENCES
 
 CONFIG = CONFIGS / "tagger.cfg"
-QUICK = {
-    "training.max_epochs": 2,
-    "training.batcher.n_batches": 5,
-    "training.eval_frequency": 9,
-}
 
 
 @pytest.fixture
@@ -124,11 +120,5 @@ def test_a_stream_that_is_read_once(paths, tmp_path):
     overrides = {**paths, "training.max_epochs": -1, "training.max_steps": 20}
     overrides |= {"training.eval_frequency": 10}
     config = load_config(CONFIG, overrides=overrides)
-    config["training"]["batcher"] = {
-        "@batchers": "spacy.batch_by_sequence.v1",
-        "size": 3,
-    }
-    config.to_disk(tmp_path / "config.cfg")
-    train(tmp_path / "config.cfg", tmp_path / "out")
-    nlp = spacy.load(tmp_path / "out" / "model-last")
+    nlp = train_on_stream(config, tmp_path)
     assert [token.tag_ for token in nlp("Eat blue ham")] == ["VB", "JJ", "NN"]

@@ -339,7 +339,7 @@ def test_preset_tags_and_entities_have_none(fitted):
 def test_other_settings_are_warned_of_once(fitted):
     tagger = fitted.get_pipe("dynsel_tagger")
     tagger.margin = 2.0
-    with pytest.warns(UserWarning, match="DS193"):
+    with pytest.warns(UserWarning, match="DW193"):
         fitted("She saw it .")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -55,6 +55,15 @@ def test_sums_do_not_overflow():
     assert lines.sum([5] * 200_000, [-1] * 200_000) == -200_000 * 32767
 
 
+def list_weights(
+    keys: np.ndarray, table: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The weights that are not 0: their keys, labels and values."""
+    features, labels = np.nonzero(table)
+    values = table[features, labels].astype("int8")
+    return keys[features], labels.astype("uint32"), values
+
+
 def make_program() -> Program:
     templates = parse_templates(["word"])
     return Program(templates, [], [], [], list(templates.templates[0].atoms))
@@ -72,12 +81,7 @@ def test_compiled_weights_are_given_back(form, n_labels, seed):
     table *= rng.choice([-1, 1], table.shape)
     # From one label of a feature to all of them.
     table[rng.random(table.shape) > rng.random((len(keys), 1))] = 0
-    features, labels = np.nonzero(table)
-    weights = (
-        keys[features],
-        labels.astype("uint32"),
-        table[features, labels].astype("int8"),
-    )
+    weights = list_weights(keys, table)
     packed = form.pack(*weights, n_labels)
     form.check(packed, n_labels)
     scorer = form(make_program(), n_labels, packed, 1.0)
@@ -108,13 +112,7 @@ def test_sums_of_weights_agree(form, n_labels, seed):
     table[rng.random(len(keys)) < 0.1] = -128
     order = rng.random(table.shape).argsort(axis=1)
     table[order >= rng.choice([1, 2, 3, 4, 5, n_labels], (len(keys), 1))] = 0
-    features, labels = np.nonzero(table)
-    packed = form.pack(
-        keys[features],
-        labels.astype("uint32"),
-        table[features, labels].astype("int8"),
-        n_labels,
-    )
+    packed = form.pack(*list_weights(keys, table), n_labels)
     scorer = form(make_program(), n_labels, packed, 1.0)
     rows = dict(zip(keys.tolist(), table.tolist(), strict=True))
     asked = [*rows, *draw_keys(rng).tolist()]

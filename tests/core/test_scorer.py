@@ -151,14 +151,7 @@ def load(templates: Templates, data: bytes, cache_size: int) -> TaggingEngine:
     return model
 
 
-def check(
-    templates: Templates,
-    docs: list[Doc],
-    n_labels: int,
-    seed: int,
-    margin: float,
-    cache_size: int,
-) -> None:
+def check(templates, docs, n_labels, seed, margin, cache_size):
     data = random_model(templates, docs, n_labels, seed)
     model = load(templates, data, cache_size)
     reference = ReferenceTagger(data)
@@ -187,14 +180,7 @@ def check(
     st.sampled_from([0.0, 0.5, 2.0, 8.0, float("inf")]),
     st.sampled_from([1, 3, 1000]),
 )
-def test_equals_reference(
-    templates: Templates,
-    docs: list[Doc],
-    n_labels: int,
-    seed: int,
-    margin: float,
-    cache_size: int,
-) -> None:
+def test_equals_reference(templates, docs, n_labels, seed, margin, cache_size):
     check(templates, docs, n_labels, seed, margin, cache_size)
 
 

@@ -1,6 +1,7 @@
 """What commands are given: a corpus, templates, and settings that take little time."""
 
 import spacy
+from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin, Span
 
 QUICK = {
@@ -63,3 +64,14 @@ def overrides(corpus, name="tagger", templates=TEMPLATES):
         f"components.{name}.model.templates.lines": templates,
         f"components.{name}.model.templates.default": None,
     }
+
+
+def train_on_stream(config, folder):
+    """The pipeline that `spacy train` makes of a stream that is read once."""
+    config["training"]["batcher"] = {
+        "@batchers": "spacy.batch_by_sequence.v1",
+        "size": 3,
+    }
+    config.to_disk(folder / "config.cfg")
+    train(folder / "config.cfg", folder / "out")
+    return spacy.load(folder / "out" / "model-last")

@@ -5,7 +5,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from helpers.model_bytes import crafted, with_checksum
+from helpers.model_bytes import check_damaged_directory, check_forged, crafted
 from helpers.tagger import SENTENCES, train_tagger
 from spacy_dynsel.core.forms.cached import check_weights
 
@@ -68,24 +68,17 @@ def test_long_docs_do_not_depend_on_the_cache(nlp, examples):
 
 
 def test_damaged_model_directories(nlp, tagger, tmp_path):
-    nlp.to_disk(tmp_path)
-    path = tmp_path / "dynsel_tagger" / "model"
-    good = path.read_bytes()
-    rng = np.random.default_rng(0)
-    for position in rng.integers(0, len(good), 8):
-        damaged = bytearray(good)
-        damaged[position] ^= 1 << rng.integers(0, 8)
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"\[DS03"):
-            spacy.load(tmp_path)
-    for length in (0, 1, 30, len(good) // 2, len(good) - 1):
-        path.write_bytes(good[:length])
-        with pytest.raises(ValueError, match=r"\[DS03[01]"):
-            spacy.load(tmp_path)
-    path.write_bytes(good)
-    assert [token.tag_ for token in spacy.load(tmp_path)("Eat blue ham")] == [
-        *("VB", "JJ", "NN")
-    ]
+    def annotate(nlp):
+        return [token.tag_ for token in nlp("Eat blue ham")]
+
+    assert annotate(nlp) == ["VB", "JJ", "NN"]
+    check_damaged_directory(
+        nlp,
+        tmp_path,
+        annotate,
+        n_flipped=8,
+        lengths=lambda n: (0, 1, 30, n // 2, n - 1),
+    )
 
 
 def test_a_bad_file_leaves_a_component_as_it_was(nlp, tagger):
@@ -182,21 +175,10 @@ def test_contents_that_would_do_harm(tagger, change, code):
 
 
 def test_bytes_with_a_forged_checksum(nlp, tagger):
-    """Whatever the bytes: an error with a code, or a model that predicts something."""
-    good = tagger.engine.to_bytes()
-    rng = np.random.default_rng(0)
-    doc = nlp.make_doc("The hits saw her")
     other = spacy.blank("en").add_pipe("dynsel_tagger")
-    for _ in range(300):
-        data = bytearray(good)
-        for position in rng.integers(32, len(data), rng.integers(1, 4)):
-            data[position] = rng.integers(0, 256)
-        try:
-            other.engine.from_bytes(with_checksum(data))
-        except ValueError as error:
-            assert "[DS0" in str(error)
-        else:
-            other.engine.predict([doc], margin=1.0)
+    doc = nlp.make_doc("The hits saw her")
+    good = tagger.engine.to_bytes()
+    check_forged(good, other, doc, margin=1.0, n_tries=300, code="[DS0")
 
 
 def test_index_must_fit_slots():

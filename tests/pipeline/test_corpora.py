@@ -22,25 +22,34 @@ def make_examples(nlp, sentences):
     ]
 
 
+def train(nlp, factory, examples, drop=0.0, **config):
+    pipe = nlp.add_pipe(factory, config=config)
+    nlp.initialize(lambda: examples)
+    rng = random.Random(0)
+    for _ in range(3):
+        rng.shuffle(examples)
+        for start in range(0, len(examples), 100):
+            pipe.update(examples[start : start + 100], drop=drop)
+    return pipe
+
+
+def find_corpus(corpora, name):
+    if not (corpora / name).is_dir():
+        pytest.skip(f"{name} is not in DYNSEL_DATA")
+    return corpora / name
+
+
 @pytest.mark.parametrize(
     ("corpus", "lang", "column", "bound"),
     [("ud_en_ewt", "en", 4, 0.89), ("ud_pt_bosque", "pt", 3, 0.93)],
 )
 def test_learns_a_corpus(corpora, corpus, lang, column, bound):
     """3,000 sentences, 3 epochs: well above a tagger that knows only words."""
-    folder = corpora / corpus
-    if not folder.is_dir():
-        pytest.skip(f"{corpus} is not in DYNSEL_DATA")
+    folder = find_corpus(corpora, corpus)
     nlp = spacy.blank(lang)
-    tagger = nlp.add_pipe("dynsel_tagger")
-    train = make_examples(nlp, read_sentences(folder / "train.conllu", column, 3000))
+    examples = make_examples(nlp, read_sentences(folder / "train.conllu", column, 3000))
     dev = make_examples(nlp, read_sentences(folder / "dev.conllu", column, 500))
-    nlp.initialize(lambda: train)
-    rng = random.Random(0)
-    for _ in range(3):
-        rng.shuffle(train)
-        for start in range(0, len(train), 100):
-            tagger.update(train[start : start + 100], drop=0.1)
+    tagger = train(nlp, "dynsel_tagger", examples, drop=0.1)
     scores = nlp.evaluate(dev)
     assert scores["tag_acc"] > bound
     tagger.margin = float("inf")
@@ -65,19 +74,11 @@ def read_tweets(nlp, path, n_sentences):
 
 
 def test_learns_entities(corpora):
-    folder = corpora / "ner_en_btc"
-    if not folder.is_dir():
-        pytest.skip("ner_en_btc is not in DYNSEL_DATA")
+    folder = find_corpus(corpora, "ner_en_btc")
     nlp = spacy.blank("en")
-    ner = nlp.add_pipe("dynsel_ner", config={"model": {"direction": "rtl"}})
-    train = read_tweets(nlp, folder / "train.conll", 6000)
+    examples = read_tweets(nlp, folder / "train.conll", 6000)
     dev = read_tweets(nlp, folder / "dev.conll", 1000)
-    nlp.initialize(lambda: train)
-    rng = random.Random(0)
-    for _ in range(3):
-        rng.shuffle(train)
-        for start in range(0, len(train), 100):
-            ner.update(train[start : start + 100])
+    ner = train(nlp, "dynsel_ner", examples, model={"direction": "rtl"})
     score = nlp.evaluate(dev)["ents_f"]
     assert score > 0.69
     for example in dev:
@@ -120,20 +121,12 @@ def read_trees(nlp, path, n_sentences):
 
 
 def test_learns_trees(corpora):
-    folder = corpora / "ud_en_ewt"
-    if not folder.is_dir():
-        pytest.skip("ud_en_ewt is not in DYNSEL_DATA")
+    folder = find_corpus(corpora, "ud_en_ewt")
     nlp = spacy.blank("en")
-    parser = nlp.add_pipe("dynsel_parser", config={"min_label_freq": 3})
-    train = read_trees(nlp, folder / "train.conllu", 2000)
+    examples = read_trees(nlp, folder / "train.conllu", 2000)
     dev = read_trees(nlp, folder / "dev.conllu", 300)
-    nlp.initialize(lambda: train)
+    parser = train(nlp, "dynsel_parser", examples, drop=0.1, min_label_freq=3)
     assert any("||" in label for label in parser.label_data)
-    rng = random.Random(0)
-    for _ in range(3):
-        rng.shuffle(train)
-        for start in range(0, len(train), 100):
-            parser.update(train[start : start + 100], drop=0.1)
     scores = nlp.evaluate(dev)
     assert scores["dep_uas"] > 0.80
     assert scores["dep_las"] > 0.75

@@ -1,9 +1,5 @@
 """What users of spaCy's own entity recognizer expect."""
 
-import copy
-import multiprocessing
-import pickle
-
 import numpy as np
 import pytest
 import spacy
@@ -13,6 +9,12 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.util import load_config
 
+from helpers.contract import (
+    check_copies,
+    check_error_handler,
+    check_memory_zones,
+    make_stock,
+)
 from helpers.ner import TEXTS, TRAIN_DATA, ents_of, make_examples, train_ner
 from helpers.paths import CONFIGS
 from spacy_dynsel.registry.tuning import tune_o_bias
@@ -112,23 +114,13 @@ def test_label_data_round_trips(nlp, ner, tmp_path):
 
 def test_labels_of_spacys_own_component(nlp):
     """What `spacy init labels` writes for ner can be given."""
-    stock = spacy.blank("en")
-    theirs = stock.add_pipe("ner")
-    stock.initialize(lambda: make_examples(stock))
-    labels = srsly.json_loads(srsly.json_dumps(theirs.label_data))
+    theirs, labels = make_stock("ner", make_examples)
     ner = nlp.add_pipe("dynsel_ner")
     ner.initialize(lambda: make_examples(nlp), labels=labels)
     assert ner.labels == theirs.labels
     for bad in ("LOC", {"LOC": 3}):
         with pytest.raises(ValueError, match="DS104"):
             ner.initialize(lambda: make_examples(nlp), labels=bad)
-
-
-@pytest.mark.parametrize("get_examples", [None, [], lambda: None, lambda: []])
-def test_bad_examples_for_initialize(nlp, get_examples):
-    ner = nlp.add_pipe("dynsel_ner")
-    with pytest.raises((TypeError, ValueError)):
-        ner.initialize(get_examples)
 
 
 def test_without_labels_all_is_outside(nlp):
@@ -478,17 +470,11 @@ def predict_ents(nlp):
 
 
 def test_copies(nlp, ner):
-    expected = predict_ents(nlp)
-    assert predict_ents(pickle.loads(pickle.dumps(nlp))) == expected
-    assert predict_ents(copy.deepcopy(nlp)) == expected
+    check_copies(nlp, predict_ents)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes(nlp, ner, method, monkeypatch):
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"no {method} on this platform")
+def test_processes(nlp, ner, start_method):
     expected = predict_ents(nlp)
-    monkeypatch.setattr("spacy.language.mp", multiprocessing.get_context(method))
     docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
     assert [ents_of(doc) for doc in docs] == expected
 
@@ -651,12 +637,7 @@ def test_margin_is_monotone(nlp, ner):
 
 
 def test_memory_zones(nlp, ner):
-    expected = predict_ents(nlp)
-    for i in range(50):
-        with nlp.memory_zone():
-            nlp(f"New words like Qq{i} and Ww{i * i} are London{i}")
-            assert predict_ents(nlp) == expected
-    assert all(label in nlp.vocab.strings for label in ner.labels)
+    check_memory_zones(nlp, predict_ents)
 
 
 def test_documents_help(nlp):
@@ -710,20 +691,7 @@ def test_tags_can_be_used(nlp):
 
 
 def test_error_handler_drops_the_bad_batch_only(nlp, ner):
-    predict = ner.predict
-
-    def fail_on_like(docs):
-        if any("like" in doc.text for doc in docs):
-            raise ValueError("bad doc")
-        return predict(docs)
-
-    ner.predict = fail_on_like
-    failed = []
-    ner.set_error_handler(lambda name, proc, docs, error: failed.extend(docs))
-    docs = list(nlp.pipe(TEXTS, batch_size=1))
-    bad = [text for text in TEXTS if "like" in text]
-    assert [doc.text for doc in failed] == bad
-    assert [doc.text for doc in docs] == [text for text in TEXTS if text not in bad]
+    check_error_handler(nlp, TEXTS, "like")
 
 
 def test_frozen_sourced_and_annotating(nlp, tmp_path):

@@ -1,9 +1,5 @@
 """What users of spaCy's own parser expect."""
 
-import copy
-import multiprocessing
-import pickle
-
 import numpy as np
 import pytest
 import spacy
@@ -13,18 +9,14 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from helpers.parser import (
-    TEXTS,
-    TRAIN_DATA,
-    assert_well_formed,
-    deps_of,
-    heads_of,
-    make_doc,
-    make_examples,
-    train_parser,
-    tree_of,
-    trees_of,
+from helpers.contract import (
+    check_copies,
+    check_error_handler,
+    check_memory_zones,
+    make_stock,
 )
+from helpers.parser import TEXTS, TRAIN_DATA, make_doc, make_examples, train_parser
+from helpers.trees import assert_well_formed, deps_of, heads_of, tree_of, trees_of
 
 
 def test_learns_by_heart(nlp, fresh_parser):
@@ -203,10 +195,7 @@ def test_label_data_round_trips(nlp, parser, tmp_path):
 
 def test_labels_of_spacys_own_component(nlp):
     """What `spacy init labels` writes for parser can be given."""
-    stock = spacy.blank("en")
-    theirs = stock.add_pipe("parser", config={"min_action_freq": 1})
-    stock.initialize(lambda: make_examples(stock))
-    labels = srsly.json_loads(srsly.json_dumps(theirs.label_data))
+    theirs, labels = make_stock("parser", make_examples, min_action_freq=1)
     parser = nlp.add_pipe("dynsel_parser")
     parser.initialize(lambda: make_examples(nlp), labels=labels)
     # Theirs lack what occurs with lifted arcs only.
@@ -215,13 +204,6 @@ def test_labels_of_spacys_own_component(nlp):
     for bad in ("nsubj", {"nsubj": 3}):
         with pytest.raises(ValueError, match="DS122"):
             parser.initialize(lambda: make_examples(nlp), labels=bad)
-
-
-@pytest.mark.parametrize("get_examples", [None, [], lambda: None, lambda: []])
-def test_bad_examples_for_initialize(nlp, get_examples):
-    parser = nlp.add_pipe("dynsel_parser")
-    with pytest.raises((TypeError, ValueError)):
-        parser.initialize(get_examples)
 
 
 def test_without_annotation(nlp):
@@ -243,21 +225,9 @@ def test_use_before_initialize(nlp):
         parser.statistics([])
 
 
-def test_error_handler(nlp, parser):
-    broken = nlp.make_doc("A broken doc")
-    predict = parser.predict
-
-    def fail(docs):
-        if any(doc is broken for doc in docs):
-            raise ValueError("broken")
-        return predict(docs)
-
-    parser.predict = fail
-    seen = []
-    parser.set_error_handler(lambda name, proc, docs, error: seen.append(name))
-    docs = [nlp.make_doc("Nobody knows ."), broken, nlp.make_doc("I like London .")]
-    assert len(list(parser.pipe(iter(docs), batch_size=1))) == 2
-    assert seen == ["dynsel_parser"]
+def test_error_handler_drops_the_bad_batch_only(nlp, parser):
+    texts = ["Nobody knows .", "A broken doc", "I like London ."]
+    check_error_handler(nlp, texts, "broken")
 
 
 def test_partial_annotation(nlp, fresh_parser):
@@ -391,18 +361,11 @@ def test_bytes_and_disk(nlp, parser, tmp_path):
 
 
 def test_copies(nlp, parser):
-    expected = trees_of(nlp)
-    for other in (pickle.loads(pickle.dumps(nlp)), copy.deepcopy(nlp)):
-        assert trees_of(other) == expected
-        assert other.get_pipe("dynsel_parser").to_bytes() == parser.to_bytes()
+    check_copies(nlp, trees_of)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes(nlp, parser, method, monkeypatch):
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"no {method} on this platform")
+def test_processes(nlp, parser, start_method):
     expected = trees_of(nlp)
-    monkeypatch.setattr("spacy.language.mp", multiprocessing.get_context(method))
     docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
     assert [tree_of(doc) for doc in docs] == expected
 
@@ -501,13 +464,7 @@ def test_tags_are_read(nlp):
 
 
 def test_memory_zones(nlp, parser):
-    expected = trees_of(nlp)
-    for i in range(50):
-        with nlp.memory_zone():
-            nlp(f"New words like Qq{i} and Ww{i * i} are London{i}")
-            assert trees_of(nlp) == expected
-    assert all(label in nlp.vocab.strings for label in parser.labels)
-    assert all(label in nlp.vocab.strings for label in parser.label_data)
+    check_memory_zones(nlp, trees_of)
 
 
 WORDS = [

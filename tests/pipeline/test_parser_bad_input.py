@@ -10,17 +10,10 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from helpers.model_bytes import crafted, with_checksum
-from helpers.parser import (
-    TRAIN_DATA,
-    assert_well_formed,
-    deps_of,
-    heads_of,
-    make_doc,
-    make_examples,
-    train_parser,
-    tree_of,
-)
+from helpers.model_bytes import check_damaged_directory, check_forged, crafted
+from helpers.parser import TRAIN_DATA, make_doc, make_examples, train_parser
+from helpers.trees import assert_well_formed, deps_of, heads_of, tree_of
+from helpers.words import ODD_WORDS
 
 
 def from_heads(nlp, heads, deps=None):
@@ -221,18 +214,7 @@ def test_bad_configs(nlp, config, code):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        [" "],
-        ["\n\n", "\t", "London", "\n"],
-        ["\u200b", "\u200d", "\ufeff"],
-        ["שלום", "עולם", "مرحبا"],
-        ["👩\u200d👩\u200d👧\u200d👦", "🇧🇷"],
-        ["A" * 100_000],
-        ["x\u0000y"],
-        ["NOUN", "nsubj", "IS_ALPHA", "ROOT", "dep"],
-        ["London"] * 3000,
-    ],
+    "words", [*ODD_WORDS, ["NOUN", "nsubj", "IS_ALPHA", "ROOT", "dep"]]
 )
 def test_odd_words(parser_pipeline, words):
     doc = parser_pipeline.get_pipe("dynsel_parser")(
@@ -325,41 +307,21 @@ def test_large_models_are_read_by_threads(parser_pipeline, monkeypatch):
 
 
 def test_bytes_with_a_forged_checksum(nlp, parser):
-    """Whatever the bytes: an error with a code, or a model that predicts something."""
-    good = parser.engine.to_bytes()
-    rng = np.random.default_rng(0)
-    doc = nlp.make_doc("I like London and Berlin . Nobody knows .")
     other = spacy.blank("en").add_pipe("dynsel_parser")
-    for _ in range(100):
-        data = bytearray(good)
-        for position in rng.integers(32, len(data), rng.integers(1, 4)):
-            data[position] = rng.integers(0, 256)
-        try:
-            other.engine.from_bytes(with_checksum(data))
-        except ValueError as error:
-            assert "[DS" in str(error)
-        else:
-            other.engine.predict([doc], margin=1.0, label_margin=1.0)
+    doc = nlp.make_doc("I like London and Berlin . Nobody knows .")
+    check_forged(
+        parser.engine.to_bytes(), other, doc, margin=1.0, label_margin=1.0, n_tries=100
+    )
 
 
 def test_damaged_model_directories(nlp, parser, tmp_path):
-    nlp.to_disk(tmp_path)
-    path = tmp_path / "dynsel_parser" / "model"
-    good = path.read_bytes()
-    expected = tree_of(nlp("Nobody knows ."))
-    rng = np.random.default_rng(0)
-    for position in rng.integers(0, len(good), 3):
-        damaged = bytearray(good)
-        damaged[position] ^= 1 << rng.integers(0, 8)
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"\[DS03"):
-            spacy.load(tmp_path)
-    for length in (0, len(good) // 2, len(good) - 1):
-        path.write_bytes(good[:length])
-        with pytest.raises(ValueError, match=r"\[DS03[01]"):
-            spacy.load(tmp_path)
-    path.write_bytes(good)
-    assert tree_of(spacy.load(tmp_path)("Nobody knows .")) == expected
+    check_damaged_directory(
+        nlp,
+        tmp_path,
+        lambda nlp: tree_of(nlp("Nobody knows .")),
+        n_flipped=3,
+        lengths=lambda n: (0, n // 2, n - 1),
+    )
 
 
 def test_too_many_labels(nlp):

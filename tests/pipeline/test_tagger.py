@@ -1,7 +1,6 @@
 """The contract of a spaCy tagger."""
 
 import copy
-import multiprocessing
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +10,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from helpers.contract import check_error_handler
 from helpers.tagger import SENTENCES, make_example, train_tagger
 from spacy_dynsel.registry.factories import DEFAULT_TAGGER_MODEL
 
@@ -279,12 +279,7 @@ def test_seed_changes_the_run(examples):
     assert train(1) != train(2)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes(nlp, tagger, method, monkeypatch):
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"no {method} on this platform")
-    context = multiprocessing.get_context(method)
-    monkeypatch.setattr("spacy.language.mp", context)
+def test_processes(nlp, tagger, start_method):
     expected = tags_of(nlp.pipe(TEXTS))
     assert tags_of(nlp.pipe(TEXTS, n_process=2, batch_size=2)) == expected
 
@@ -339,20 +334,7 @@ def test_cache_is_bounded(nlp, examples):
 
 
 def test_error_handler_drops_the_bad_batch_only(nlp, tagger):
-    predict = tagger.predict
-
-    def fail_on_ham(docs):
-        if any("ham" in doc.text for doc in docs):
-            raise ValueError("bad doc")
-        return predict(docs)
-
-    tagger.predict = fail_on_ham
-    failed = []
-    tagger.set_error_handler(lambda name, proc, docs, error: failed.extend(docs))
-    texts = ["They saw her", "Eat blue ham", "I like eggs"]
-    docs = list(nlp.pipe(texts, batch_size=1))
-    assert [doc.text for doc in docs] == [texts[0], texts[2]]
-    assert [doc.text for doc in failed] == [texts[1]]
+    check_error_handler(nlp, ["They saw her", "Eat blue ham", "I like eggs"], "ham")
 
 
 def test_score_without_gold(nlp, tagger):

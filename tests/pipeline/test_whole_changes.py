@@ -407,12 +407,16 @@ def test_a_refused_initialize_keeps_the_confidence_map(made):
     assert pipe.cfg["confidence_map"] is stored
 
 
-def test_labels_outlive_zones():
-    nlp, pipe = make("dynsel_ner")
+def learn_in_a_zone(nlp, prefix):
     with nlp.memory_zone():
-        example = make_example(nlp, 2, "first_seen_in_a_zone_")
+        example = make_example(nlp, 2, prefix)
         for _ in range(30):
             nlp.update([example])
+
+
+def test_labels_outlive_zones():
+    nlp, pipe = make("dynsel_ner")
+    learn_in_a_zone(nlp, "first_seen_in_a_zone_")
     assert "first_seen_in_a_zone_L1" in pipe.labels
     assert "first_seen_in_a_zone_L1" in nlp.vocab.strings
     assert annotate(nlp)[1][3] == "first_seen_in_a_zone_L1"
@@ -420,10 +424,7 @@ def test_labels_outlive_zones():
 
 def test_labels_first_seen_in_a_zone_are_written_after_it():
     nlp, _ = make("dynsel_ner")
-    with nlp.memory_zone():
-        example = make_example(nlp, 2, "only_in_a_zone_")
-        for _ in range(30):
-            nlp.update([example])
+    learn_in_a_zone(nlp, "only_in_a_zone_")
     doc = nlp(Doc(nlp.vocab, words=WORDS))
     assert [ent.label_ for ent in doc.ents] == ["only_in_a_zone_L1"]
 

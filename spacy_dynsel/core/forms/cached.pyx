@@ -24,7 +24,7 @@ from ...base.errors import Errors
 from ..large_pages import allocate
 
 from ..hashing cimport finish, mix
-from ..program cimport MAX_PLACES, TemplateC, get_atom, get_key
+from ..program cimport MAX_PLACES, get_atom, get_key
 
 cdef enum:
     MIN_BUCKET_BITS = 16
@@ -283,8 +283,6 @@ cdef class Scorer:
         n_stages = self.c.n_stages
         values = list(margin) if isinstance(margin, (list, tuple)) else [margin] * (n_stages - 1)
         margins = []
-
-
         for value in values:
             scaled = ceil(value * self.scale)
             # Larger than any lead: never exit early.

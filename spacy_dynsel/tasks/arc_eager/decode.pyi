@@ -50,7 +50,7 @@ def parse(
     margins: tuple[list[int], list[int], list[int]],
     n_threads: int,
     n_branches: int = 0,
-    branch_lead: float = 0,
+    branch_lead: float = 0.0,
     rank_features: RankFeatures | None = None,
     ranks: ShortLines | None = None,
     trace: list[Any] | None = None,

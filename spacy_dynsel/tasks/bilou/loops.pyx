@@ -42,7 +42,15 @@ from ...core.leads cimport NO_RIVAL, find_lead
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ...core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
 from ...core.program cimport ContextC, LexemeRecC, Program, get_key
-from ...core.forms.cached cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows, sum_fused
+from ...core.forms.cached cimport (
+    DecisionC,
+    Scorer,
+    ScorerC,
+    add_slots,
+    decide,
+    prefetch_rows,
+    sum_fused,
+)
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint32_t, uint64_t
 from ...core.vectors cimport bare_vector
 from ...core.workers cimport atomic_int, require_memory_for_gil, run_workers
@@ -358,7 +366,7 @@ cdef void arrange(
     """Bring the words of a doc into reading order."""
     cdef int n = <int>s.tokens.size()
     cdef int n_sentences = 0
-    cdef int start, end, i, j, step, position, token, later
+    cdef int start, end, i, _j, step, position, token, later
     cdef bint closed
     for i in range(n):
         if i == 0 or s.tokens[i].starts:
@@ -381,7 +389,7 @@ cdef void arrange(
     for end in range(1, n + 1):
         if end < n and not s.tokens[end].starts:
             continue
-        for j in range(REACH_C):
+        for _j in range(REACH_C):
             s.records[position] = before_start
             position += 1
         for i in range(end - start):
@@ -408,7 +416,7 @@ cdef void arrange(
             s.dynamic[position * task.n_dynamic + TAG] = s.tokens[token].tag
             position += 1
             step += 1
-        for j in range(REACH_C):
+        for _j in range(REACH_C):
             s.records[position] = after_end
             position += 1
         # From the end: an entity does not go on into what is fixed, or over white space

@@ -8,8 +8,8 @@ from spacy.pipeline._parser_internals.nonproj import deprojectivize, projectiviz
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from helpers.parser import assert_well_formed, train_parser
-from helpers.trees import projective_trees
+from helpers.parser import train_parser
+from helpers.trees import assert_well_formed, projective_trees
 from spacy_dynsel.spacy_io.bridge import restore_arcs
 from spacy_dynsel.tasks.arc_eager.gold import lift_arcs, read_tree
 

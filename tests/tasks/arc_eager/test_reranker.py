@@ -9,8 +9,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.converters import conllu_to_docs
 
-from helpers.parser import assert_well_formed, tree_of
 from helpers.paths import ASSETS
+from helpers.trees import assert_well_formed, tree_of
 
 
 def read_corpus(nlp, split):

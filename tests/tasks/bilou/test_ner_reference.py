@@ -143,12 +143,18 @@ def check(
                 assert why.label == names[action]
 
 
-@settings(max_examples=150, deadline=None)
-@given(
+# Templates, docs, a direction and a seed.
+CASES = (
     templates_strategy(PLACES, 3, 10),
     st.lists(docs_strategy(), min_size=1, max_size=3),
     st.sampled_from(["ltr", "rtl"]),
     st.integers(0, 1000),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    *CASES,
     st.sampled_from([0.0, 2.0, 8.0, float("inf")]),
     st.sampled_from([1, 3, 1000]),
     st.sampled_from([0.0, -1.5, 3.0]),
@@ -167,10 +173,7 @@ def test_equals_reference(templates, docs, direction, seed, margin, cache_size, 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    templates_strategy(PLACES, 3, 10),
-    st.lists(docs_strategy(), min_size=1, max_size=3),
-    st.sampled_from(["ltr", "rtl"]),
-    st.integers(0, 1000),
+    *CASES,
     st.sampled_from([0.0, 2.0, float("inf")]),
     st.booleans(),
 )
