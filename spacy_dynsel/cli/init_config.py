@@ -17,7 +17,9 @@ from ._data import make_language
 from .group import dynsel_cli
 
 CONFIGS = Path(__file__).parent.parent / "configs"
-# Line by line: a section, a setting or a comment.
+COMMAND = ("python", "-m", "spacy")
+TRAIN_OPTIONS = "--paths.train TRAIN.spacy --paths.dev DEV.spacy --output OUTPUT"
+# What a line of a config can begin.
 SECTION = re.compile(r"\[(.+)\]")
 SETTING = re.compile(r"([^\s=\[#]\S*) = ")
 
@@ -76,10 +78,9 @@ def init_config_cli(
     options = [] if lang == "en" else ["--lang", lang]
     options += ["--clusters"] * clusters + ["--gazetteers"] * gazetteers
     path = output_path.as_posix()
-    train = shlex.join(["python", "-m", "spacy", "train", path])
-    train += " --paths.train TRAIN.spacy --paths.dev DEV.spacy --output OUTPUT"
-    written_by = ["python", "-m", "spacy", "dynsel", "init-config", kind.value, path]
-    header = [ABOUT[kind], "Written by:", f"  {shlex.join([*written_by, *options])}"]
+    write = shlex.join([*COMMAND, "dynsel", "init-config", kind.value, path, *options])
+    train = f"{shlex.join([*COMMAND, 'train', path])} {TRAIN_OPTIONS}"
+    header = [ABOUT[kind], "Written by:", f"  {write}"]
     if clusters:
         header += ["Needs Brown clusters:", "  pip install 'spacy-dynsel[lookups]'"]
     header += ["Train with:", f"  {train}"]

@@ -107,8 +107,7 @@ def test_the_command_in_the_header_writes_the_config(path, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", PIPELINES)
-@pytest.mark.parametrize("clusters", [False, True])
-@pytest.mark.parametrize("gazetteers", [False, True])
+@pytest.mark.parametrize(("clusters", "gazetteers"), [(True, False), (False, True)])
 def test_written_configs_are_complete(kind, clusters, gazetteers):
     """Each list of templates has clusters where there is a list with clusters, and
     spaCy has nothing to add."""

@@ -185,8 +185,9 @@ def test_what_commands_name_is_there(page):
     for name in re.findall(r"spacy project run\s+([a-z-]+)", text):
         assert name in known | set(project["workflows"])
     assert set(re.findall(r"--vars\.(\w+)", text)) <= set(project["vars"])
-    for path in re.findall(r"(?:configs|benchmarks|examples)/\w+\.(?:cfg|py)", text):
-        assert (ROOT / path).exists(), path
+    folders = "assets|benchmarks|configs|docs|examples|spacy_dynsel|tests"
+    for path in re.findall(rf"\b(?:{folders})/[\w/]+\.(?:cfg|md|py)\b", text):
+        assert (ROOT / path).exists() or (page.parent / path).exists(), path
 
 
 def test_from_a_corpus_to_a_tagger(tmp_path):
