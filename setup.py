@@ -22,6 +22,7 @@ MOD_NAMES = [
     "spacy_dynsel.core.forms.cached",
     "spacy_dynsel.core.forms.narrow",
     "spacy_dynsel.ordering.fitting",
+    "spacy_dynsel.tasks.run",
     "spacy_dynsel.tasks.bilou.loops",
     "spacy_dynsel.tasks.arc_eager.decode",
     "spacy_dynsel.tasks.tagging.loops",

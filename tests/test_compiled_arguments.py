@@ -32,36 +32,40 @@ from spacy_dynsel.spacy_io.bridge import (
     write_parses,
     write_tags,
 )
-from spacy_dynsel.tasks import _bilou, _parsing, _tagging, _transitions
+from spacy_dynsel.tasks.arc_eager import decode as _parsing
+from spacy_dynsel.tasks.arc_eager import train as _transitions
 from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
 from spacy_dynsel.tasks.arc_eager.trees import follow
+from spacy_dynsel.tasks.bilou import loops as _bilou
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
+from spacy_dynsel.tasks.tagging import loops as _tagging
 
 # The package under test, wherever it is, and the tests.
 PATHS = [str(Path(spacy_dynsel.__file__).parent.parent), str(Path(__file__).parent)]
 MODULES = [
-    "bridge",
-    "cached_tokenizer",
     "core.checksum",
-    "core.chunks",
-    "core.gazetteer",
+    "core.forms.cached",
+    "core.forms.line_table",
+    "core.forms.narrow",
+    "core.forms.wide",
     "core.learner",
     "core.lexicon",
-    "core.lines",
     "core.program",
-    "core.ranker",
+    "core.rank_learner",
     "core.recorder",
-    "core.rows",
-    "core.scorer",
-    "core.small",
-    "ordering._fit",
-    "tasks._bilou",
-    "tasks._parsing",
-    "tasks._tagging",
-    "tasks._transitions",
-    "tasks.parse_features",
-    "tasks.ranking",
-    "tasks.trees",
+    "ordering.fitting",
+    "spacy_io.bridge",
+    "tasks.arc_eager.decode",
+    "tasks.arc_eager.features",
+    "tasks.arc_eager.ranking",
+    "tasks.arc_eager.train",
+    "tasks.arc_eager.trees",
+    "tasks.bilou.gazetteer",
+    "tasks.bilou.loops",
+    "tasks.run",
+    "tasks.tagging.loops",
+    "tokenizer.cached",
+    "tokenizer.chunks",
 ]
 # Arguments that are no arrays and no objects of compiled types.
 NUMBERS = {"int", "float", "double", "bint", "size_t", "bool", "uint64_t"}

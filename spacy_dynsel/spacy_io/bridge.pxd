@@ -102,25 +102,9 @@ cdef int read_neighbours(
     int* words,
 ) noexcept nogil
 cdef bint find_records(
-    const SequenceC* sequence,
-    int start,
-    int n,
-    const LexiconC* lexicon,
-    LexemeRecC* before_start,
-    LexemeRecC* after_end,
-    LexemeRecC** records,
+    const SequenceC* sequence, const LexiconC* lexicon, LexemeRecC** records
 ) noexcept nogil
 cdef int make_records(
-    const SequenceC* sequence,
-    int start,
-    int n,
-    LexemeRecC** records,
-    object doc,
-    Lexicon lexicon,
-    LexemeReader reader,
-    Arena scratch,
-) except -1
-cdef int make_word_records(
     const SequenceC* sequence,
     const int* words,
     int n,

@@ -579,56 +579,20 @@ cdef void read_parse_tokens(
 
 
 cdef bint find_records(
-    const SequenceC* sequence,
-    int start,
-    int n,
-    const LexiconC* lexicon,
-    LexemeRecC* before_start,
-    LexemeRecC* after_end,
-    LexemeRecC** records,
+    const SequenceC* sequence, const LexiconC* lexicon, LexemeRecC** records
 ) noexcept nogil:
-    """Look up the records of the tokens start : start + n of a sequence, which may
-    reach beyond its ends. RETURNS: Whether there is a record for each; those that are
-    missing are NULL."""
+    """Look up the records of all tokens. RETURNS: Whether there is a record for each;
+    those that are missing are NULL."""
     cdef const TokenC* tokens = <const TokenC*>sequence.tokens
     cdef bint complete = True
-    cdef int first = max(0, -start)
-    cdef int end = min(n, sequence.length - start)
     cdef int i
-    for i in range(min(first, n)):
-        records[i] = before_start
-    for i in range(max(end, 0), n):
-        records[i] = after_end
-    for i in range(first, end):
-        records[i] = find_record(lexicon, tokens[start + i].lex.orth)
+    for i in range(sequence.length):
+        records[i] = find_record(lexicon, tokens[i].lex.orth)
         complete &= records[i] != NULL
     return complete
 
 
 cdef int make_records(
-    const SequenceC* sequence,
-    int start,
-    int n,
-    LexemeRecC** records,
-    object doc,
-    Lexicon lexicon,
-    LexemeReader reader,
-    Arena scratch,
-) except -1:
-    """Make the records that find_records did not find. What the lexicon has no room
-    for is made in the scratch memory and lives as long as that is not cleared."""
-    cdef const TokenC* tokens = <const TokenC*>sequence.tokens
-    cdef StringStore strings = (<Doc?>doc).vocab.strings
-    cdef int i
-    for i in range(n):
-        if records[i] == NULL:
-            records[i] = make_record(
-                tokens[start + i].lex, strings, lexicon, reader, scratch
-            )
-    return 0
-
-
-cdef int make_word_records(
     const SequenceC* sequence,
     const int* words,
     int n,
@@ -638,15 +602,20 @@ cdef int make_word_records(
     LexemeReader reader,
     Arena scratch,
 ) except -1:
-    """Make the records that are missing for some words of a sequence, see
-    make_records."""
+    """Make the records that are missing for some tokens of a sequence. What the lexicon
+    has no room for is made in the scratch memory and lives as long as that is not
+    cleared.
+
+    words: [n] Which tokens these are; NULL for the first ones.
+    """
     cdef const TokenC* tokens = <const TokenC*>sequence.tokens
     cdef StringStore strings = (<Doc?>doc).vocab.strings
     cdef int i
     for i in range(n):
         if records[i] == NULL:
             records[i] = make_record(
-                tokens[words[i]].lex, strings, lexicon, reader, scratch
+                tokens[i if words == NULL else words[i]].lex, strings, lexicon, reader,
+                scratch,
             )
     return 0
 

@@ -12,7 +12,6 @@ occurrence before and after. Records and columns lie in arrays with REACH entrie
 and after each sentence, so that a window is just an address into them.
 """
 cimport cython
-from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
@@ -40,18 +39,17 @@ from ...core.hashing cimport fold, mix
 from ...core.leads cimport NO_DECISION as NO_DECISION_C
 from ...core.leads cimport NO_RIVAL, find_lead
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
-from ...core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
+from ...core.lexicon cimport FIRST_VALUE, Arena, Lexicon
 from ...core.program cimport ContextC, LexemeRecC, Program, get_key
 from ...core.forms.cached cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows, sum_fused
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint32_t, uint64_t
 from ...core.vectors cimport bare_vector
-from ...core.workers cimport atomic_int, require_memory_for_gil, run_workers
+from ...core.workers cimport atomic_int
+from ..run cimport DocRun
 
 cdef enum:
     REACH_C = 2
     N_PLACES = 9
-    # Tokens that a thread takes at once; docs are not divided.
-    TASK = 2048
     # For how many tokens the rows of lexemes are added up before they are decided, and
     # how many tokens ahead of that the rows are asked for.
     AHEAD_TOKENS = 16
@@ -157,7 +155,6 @@ cdef cppclass Scratch:
     bare_vector[score_t] closed_limits     # [2][width], by IS_LAST
     bare_vector[score_t] open_limits  # [width]
     bare_vector[uint8_t] costs
-    PyObject* arena                   # the memory of records that are not kept, or NULL
 
 
 class EntityBatch:
@@ -714,43 +711,34 @@ cdef DecisionC decide_step(
     return decision
 
 
-cdef struct JobC:
-    PyObject* owner
-    const TaskC* task
-    SequenceC* docs
-    int* tasks               # [n_tasks + 1] into docs
-    int n_tasks
-    atomic_int* next_task
-    const ScorerC* scorer
-    const LexiconC* lexicon
-    LexemeRecC* before_start
-    LexemeRecC* after_end
-    LexemeRecC* absent
-    const int* margins
+@cython.auto_pickle(False)
+cdef class EntityRun(DocRun):
+    """Docs whose entities are recognized."""
+    cdef const TaskC* task
+    cdef const ScorerC* scorer
+    cdef const int* margins
     # What a first pass found, or NULL.
-    const uint16_t* first
-    const score_t* support
-    uint16_t* actions
+    cdef const uint16_t* first
+    cdef const score_t* support
+    cdef uint16_t* actions
     # Where to write what a second pass is to add, or NULL; how much for a lead of 1, and
     # how much at most.
-    score_t* support_out
-    double support_for_lead
-    int max_support
-    int32_t* leads           # or NULL
-    uint8_t* stages          # or NULL
-    int n_threads
-    atomic_int* n_kept       # words that keep their annotation
-    uint64_t* stage_counts   # [n_threads][n_stages]
+    cdef score_t* support_out
+    cdef double support_for_lead
+    cdef int max_support
+    cdef int32_t* leads      # or NULL
+    cdef uint8_t* stages     # or NULL
+    cdef atomic_int n_kept   # words that keep their annotation
 
-
-@cython.auto_pickle(False)
-cdef class _Job:
-    """What the threads need the GIL for."""
-    cdef list docs
-    cdef Lexicon lexicon
-    cdef LexemeReader reader
-    cdef list arenas
-    cdef object error
+    cdef void work(self, int thread) noexcept nogil:
+        cdef Scratch scratch
+        cdef int i, first, end
+        scratch.epoch = 0
+        prepare_limits(self.task, &scratch, self.scorer.width)
+        while self.take(&first, &end):
+            for i in range(first, end):
+                if not read_doc(self, thread, &self.sequences[i], &scratch):
+                    return
 
 
 cdef int check_first(
@@ -795,227 +783,133 @@ def predict(
     cdef score_t[::1] support_out_view
     cdef int32_t[::1] lead_view
     cdef uint8_t[::1] stage_view
-    cdef vector[SequenceC] sequences
-    cdef vector[int] tasks
     cdef vector[int] c_margins = margins
-    cdef atomic_int next_task
-    cdef JobC job
-    cdef _Job owner = _Job.__new__(_Job)
-    cdef int i, size = 0
-    cdef atomic_int n_kept
+    cdef EntityRun run = EntityRun()
     cdef uint16_t[::1] action_view
-    cdef uint64_t[:, ::1] count_view
-    cdef int64_t[::1] end_view
-    cdef bint has_memory
     reader.check_scorer(lexicon, scorer)
     task.check(lexicon, reader)
     task.check_scorer(scorer)
     if <int>c_margins.size() < scorer.c.n_stages - 1:
         raise ValueError(Errors.DS216.format(what="margins and stages"))
-    # A copy of its own keeps the docs alive, whatever happens to the list.
-    docs = docs[:]
-    n_tokens = read_docs(docs, sequences)
+    run.read(docs, lexicon, reader, n_threads, scorer.c.n_stages)
     if first is not None:
         first_view = first.actions
         support_view = first.support
-        check_first(&task.c, first_view, support_view, n_tokens)
-    ends = np.empty(len(docs), dtype="int64")
-    end_view = ends
-    actions = np.empty(n_tokens, dtype="uint16")
-    support = np.zeros(n_tokens, dtype="int16") if support_for_lead else None
-    leads = np.full(n_tokens, NO_RIVAL, dtype="int32") if with_leads else None
-    stages = np.zeros(n_tokens, dtype="uint8") if with_leads else None
-    tasks.push_back(0)
-    for i in range(<int>sequences.size()):
-        size += sequences[i].length
-        end_view[i] = sequences[i].offset + sequences[i].length
-        if size >= TASK or i + 1 == <int>sequences.size():
-            tasks.push_back(i + 1)
-            size = 0
-    job.n_tasks = <int>tasks.size() - 1
-    job.n_threads = max(1, min(n_threads, job.n_tasks))
-    counts = np.zeros((job.n_threads, scorer.c.n_stages), dtype="uint64")
-    if n_tokens:
+        check_first(&task.c, first_view, support_view, run.n_tokens)
+    actions = np.empty(run.n_tokens, dtype="uint16")
+    support = np.zeros(run.n_tokens, dtype="int16") if support_for_lead else None
+    leads = np.full(run.n_tokens, NO_RIVAL, dtype="int32") if with_leads else None
+    stages = np.zeros(run.n_tokens, dtype="uint8") if with_leads else None
+    run.n_kept.store(0)
+    if run.n_tokens:
         action_view = actions
-        count_view = counts
-        owner.docs = docs
-        owner.lexicon = lexicon
-        owner.reader = reader
-        owner.arenas = []
-        owner.error = None
-        next_task.store(0)
-        n_kept.store(0)
-        job.n_kept = &n_kept
-        job.owner = <PyObject*>owner
-        job.task = &task.c
-        job.docs = sequences.data()
-        job.tasks = tasks.data()
-        job.next_task = &next_task
-        job.scorer = &scorer.c
-        job.lexicon = &lexicon.c
-        job.before_start = lexicon.before_start
-        job.after_end = lexicon.after_end
-        job.absent = lexicon.absent
-        job.margins = c_margins.data()
-        job.actions = &action_view[0]
-        job.first = NULL
-        job.support = NULL
+        run.task = &task.c
+        run.scorer = &scorer.c
+        run.margins = c_margins.data()
+        run.actions = &action_view[0]
         if first is not None:
-            job.first = &first_view[0]
-            job.support = &support_view[0]
-        job.support_out = NULL
+            run.first = &first_view[0]
+            run.support = &support_view[0]
         if support is not None:
             support_out_view = support
-            job.support_out = &support_out_view[0]
-        job.leads = NULL
-        job.stages = NULL
+            run.support_out = &support_out_view[0]
+            run.support_for_lead = support_for_lead
+            run.max_support = max_support
         if with_leads:
             lead_view = leads
             stage_view = stages
-            job.leads = &lead_view[0]
-            job.stages = &stage_view[0]
-        job.support_for_lead = support_for_lead
-        job.max_support = max_support
-        job.stage_counts = &count_view[0, 0]
-        with nogil:
-            has_memory = run_workers(job.n_threads, work, &job)
-        if owner.error is not None:
-            raise owner.error
-        if not has_memory:
-            raise MemoryError()
-    # One row is not worth a call of numpy, which single docs would feel.
-    stage_counts = counts[0] if job.n_threads == 1 else counts.sum(axis=0)
-    has_kept = n_tokens > 0 and n_kept.fetch_add(0) > 0
-    return EntityBatch(actions, ends, stage_counts, has_kept, support, leads, stages)
-
-
-cdef void work(void* data, int worker) noexcept nogil:
-    cdef JobC* job = <JobC*>data
-    cdef Scratch scratch
-    cdef int task, i
-    cdef bint good = True
-    scratch.epoch = 0
-    scratch.arena = NULL
-    prepare_limits(job.task, &scratch, job.scorer.width)
-    while good:
-        task = job.next_task.fetch_add(1)
-        if task >= job.n_tasks:
-            break
-        for i in range(job.tasks[task], job.tasks[task + 1]):
-            if not read_doc(job, worker, &job.docs[i], &scratch):
-                good = False
-                break
+            run.leads = &lead_view[0]
+            run.stages = &stage_view[0]
+        run.start()
+    has_kept = run.n_kept.fetch_add(0) > 0
+    return EntityBatch(
+        actions, run.ends, run.sum_counts(), has_kept, support, leads, stages
+    )
 
 
 cdef bint read_doc(
-    JobC* job, int worker, const SequenceC* doc, Scratch* s
+    EntityRun run, int thread, const SequenceC* doc, Scratch* s
 ) noexcept nogil:
     """Recognize the entities of a doc. RETURNS: False after an error."""
-    cdef uint16_t* actions = job.actions + doc.offset
-    cdef uint64_t* counts = job.stage_counts + worker * job.scorer.n_stages
+    cdef uint16_t* actions = run.actions + doc.offset
+    cdef LexemeRecC* absent = run.lexicon.absent
+    cdef uint64_t* counts = run.counts + thread * run.n_counts
     cdef LexemeRecC* places[N_PLACES]
     cdef ContextC context
     cdef DecisionC decision
-    cdef bint complete
     cdef int n = doc.length
     cdef score_t* scores
     cdef int i, step, token, lead, open_type = NONE
     cdef int n_kept = 0
     cdef int* wanted_lead = NULL
-    if job.support_out != NULL or job.leads != NULL:
+    if run.support_out != NULL or run.leads != NULL:
         wanted_lead = &lead
     s.tokens.resize(n)
     s.token_records.resize(n)
-    complete = find_records(
-        doc, 0, n, job.lexicon, job.before_start, job.after_end, s.token_records.data()
-    )
-    if not complete:
-        require_memory_for_gil()
-        if not complete_records(job, doc, s):
-            return False
+    if not run.find(thread, doc, s.token_records.data()):
+        return False
     n = read_entity_words(doc, s.tokens.data())
     drop_spaces(s, n)
-    arrange(job.task, s, job.before_start, job.after_end)
-    if job.task.remembers:
-        gather_words(job.task, s)
-    if job.task.gazetteer != NULL:
-        look_up_lists(job.task, s)
+    arrange(run.task, s, run.lexicon.before_start, run.lexicon.after_end)
+    if run.task.remembers:
+        gather_words(run.task, s)
+    if run.task.gazetteer != NULL:
+        look_up_lists(run.task, s)
     for step in range(n):
         if step % AHEAD_TOKENS == 0:
             # First what does not depend on actions, for some steps at once.
             for i in range(step, min(step + AHEAD_TOKENS, n)):
                 if i + AHEAD_ROWS < n:
                     prefetch_rows(s.records[s.positions[i + AHEAD_ROWS]])
-                find_places(job.task, s, i, job.absent, places)
+                find_places(run.task, s, i, absent, places)
                 context.lexemes = places
                 sum_fused(
-                    job.scorer, 0, &context,
-                    s.scores.data() + <size_t>(i - step) * job.scorer.width,
+                    run.scorer, 0, &context,
+                    s.scores.data() + <size_t>(i - step) * run.scorer.width,
                 )
         if s.flags[step] & IS_FIXED:
             # The columns of the word after it are needed all the same.
-            look(job.task, s, step, job.absent, places, &context)
-            act(job.task, s, step, s.actions[step])
+            look(run.task, s, step, absent, places, &context)
+            act(run.task, s, step, s.actions[step])
             actions[s.token_of[step]] = KEEP_C
             n_kept += 1
             open_type = NONE
             continue
-        look(job.task, s, step, job.absent, places, &context)
+        look(run.task, s, step, absent, places, &context)
         token = s.token_of[step]
-        scores = s.scores.data() + <size_t>(step % AHEAD_TOKENS) * job.scorer.width
-        if job.first != NULL:
+        scores = s.scores.data() + <size_t>(step % AHEAD_TOKENS) * run.scorer.width
+        if run.first != NULL:
             add_support(
-                job.task, job.first[doc.offset + token],
-                job.support[doc.offset + token], scores,
+                run.task, run.first[doc.offset + token],
+                run.support[doc.offset + token], scores,
             )
         decision = decide_step(
-            job.task, s, step, open_type, job.scorer, &context, job.margins, scores,
+            run.task, s, step, open_type, run.scorer, &context, run.margins, scores,
             wanted_lead,
         )
-        if job.leads != NULL:
-            job.leads[doc.offset + token] = lead
-            job.stages[doc.offset + token] = <uint8_t>decision.stage
-        if job.support_out != NULL and lead != NO_RIVAL:
-            job.support_out[doc.offset + token] = <score_t>min(
-                job.max_support, <int64_t>(lead * job.support_for_lead)
+        if run.leads != NULL:
+            run.leads[doc.offset + token] = lead
+            run.stages[doc.offset + token] = <uint8_t>decision.stage
+        if run.support_out != NULL and lead != NO_RIVAL:
+            run.support_out[doc.offset + token] = <score_t>min(
+                run.max_support, <int64_t>(lead * run.support_for_lead)
             )
         counts[decision.stage] += 1
-        act(job.task, s, step, decision.label)
+        act(run.task, s, step, decision.label)
         open_type = open_after(decision.label)
-        if job.task.backwards:
+        if run.task.backwards:
             actions[token] = <uint16_t>mirror(decision.label)
         else:
             actions[token] = <uint16_t>decision.label
     if n < doc.length:
         fill_spaces(
-            doc, job.task.keeps, actions,
-            job.leads + doc.offset if job.leads != NULL else NULL,
+            doc, run.task.keeps, actions,
+            run.leads + doc.offset if run.leads != NULL else NULL,
         )
     if n_kept:
-        job.n_kept.fetch_add(n_kept)
-    if not complete:
-        (<Arena>s.arena).clear()
+        run.n_kept.fetch_add(n_kept)
+    run.clear_scratch(thread)
     return True
-
-
-cdef bint complete_records(JobC* job, const SequenceC* doc, Scratch* s) noexcept with gil:
-    """RETURNS: False after an error."""
-    cdef _Job owner = <_Job>job.owner
-    cdef Arena arena
-    try:
-        if s.arena == NULL:
-            arena = Arena()
-            owner.arenas.append(arena)
-            s.arena = <PyObject*>arena
-        arena = <Arena>s.arena
-        make_records(
-            doc, 0, doc.length, s.token_records.data(), owner.docs[doc.doc],
-            owner.lexicon, owner.reader, arena,
-        )
-        return True
-    except BaseException as error:
-        owner.error = error
-        return False
 
 
 cdef void lay_out(
@@ -1107,12 +1001,9 @@ cdef class Readings:
         self.records.resize(self.n_tokens)
         for i in range(<int>self.sequences.size()):
             records = self.records.data() + self.sequences[i].offset
-            if not find_records(
-                &self.sequences[i], 0, self.sequences[i].length, &lexicon.c,
-                lexicon.before_start, lexicon.after_end, records,
-            ):
+            if not find_records(&self.sequences[i], &lexicon.c, records):
                 make_records(
-                    &self.sequences[i], 0, self.sequences[i].length, records, docs[i],
+                    &self.sequences[i], NULL, self.sequences[i].length, records, docs[i],
                     lexicon, reader, self.arena,
                 )
 
