@@ -15,7 +15,7 @@ import srsly
 from typer.main import get_command
 
 from spacy_dynsel.cli import dynsel_cli
-from spacy_dynsel.spacy_io.bridge import LEXICAL_COLUMNS
+from spacy_dynsel.spacy_io.lexemes import LEXICAL_COLUMNS
 from spacy_dynsel.tasks import bilou, parse_places, tagging
 
 ROOT = Path(__file__).parent.parent

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_dynsel.pipeline.parser import _read_tree
-from spacy_dynsel.spacy_io.bridge import restore_arcs
+from spacy_dynsel.tasks.arc_eager.trees import restore_arcs
 from test_arc_eager import projective_trees
 from test_parser import assert_well_formed, parser, shared, train_parser
 

@@ -19,12 +19,12 @@ from spacy.vocab import Vocab
 from conftest import make_example, train_tagger
 from embedded import learn, make_examples, read_docs, strip
 from spacy_dynsel.confidence.maps import Calibration
-from spacy_dynsel.spacy_io.bridge import (
+from spacy_dynsel.spacy_io.lexemes import is_blank_line
+from spacy_dynsel.spacy_io.tokens import (
     find_blank_lines,
     find_words,
     hand_on_starts,
     have_same_words,
-    is_blank_line,
 )
 
 SPACES = ["\n", " ", "  ", "\t", "\r\n", " \n ", "\u00a0", "\u3000", "\u2028"]

@@ -25,7 +25,7 @@ from ..ordering.calibration import (
 )
 from ..ordering.decisions import get_golds
 from ..registry.describing import META_KEY
-from ..spacy_io.bridge import find_words
+from ..spacy_io.tokens import find_words
 from ..tasks.bilou.engine import MISSING
 from ..tasks.engine import get_fold
 from ._data import (

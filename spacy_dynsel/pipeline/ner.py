@@ -16,14 +16,14 @@ from thinc.api import Model, Optimizer
 from ..base.errors import Errors, Warnings
 from ..base.settings import check_number
 from ..confidence.maps import Calibration
-from ..spacy_io.bridge import (
+from ..spacy_io.annotations import read_entities
+from ..spacy_io.tokens import (
     find_words,
     hand_on_starts,
     have_same_words,
-    read_entities,
     read_sent_starts,
-    write_entities,
 )
+from ..tasks.bilou.actions import write_entities
 from ..tasks.bilou.engine import (
     MAX_BIAS,
     MAX_TYPES,

@@ -25,19 +25,15 @@ from ..base.errors import Errors, Warnings
 from ..base.settings import check_choice, check_number
 from ..base.templates import Templates
 from ..confidence.maps import Calibration
-from ..spacy_io.bridge import (
+from ..spacy_io.annotations import read_parse, read_pos, read_tags, write_parses
+from ..spacy_io.tokens import (
     find_blank_lines,
     find_untagged,
     find_words,
     hand_on_starts,
     have_same_words,
     read_lowers,
-    read_parse,
-    read_pos,
     read_sent_starts,
-    read_tags,
-    restore_arcs,
-    write_parses,
 )
 from ..tasks.arc_eager.engine import (
     SPACE,
@@ -47,7 +43,7 @@ from ..tasks.arc_eager.engine import (
     ParsingModel,
     TaggedWords,
 )
-from ..tasks.arc_eager.trees import classify_tree
+from ..tasks.arc_eager.trees import classify_tree, restore_arcs
 from .component import (
     DynselComponent,
     Names,

@@ -14,13 +14,12 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..base.errors import Errors
-from ..spacy_io.bridge import (
+from ..spacy_io.annotations import read_tags, write_tags
+from ..spacy_io.tokens import (
     find_words,
     hand_on_starts,
     have_same_words,
     read_sent_starts,
-    read_tags,
-    write_tags,
 )
 from ..tasks.tagging.engine import (
     MISSING,

@@ -30,7 +30,8 @@ from ..core.learner import Learner
 from ..core.lexicon import Lexicon
 from ..core.program import Program
 from ..core.recorder import Recorder
-from ..spacy_io.bridge import LEXICAL_COLUMNS, LexemeReader, find_words
+from ..spacy_io.lexemes import LEXICAL_COLUMNS, LexemeReader
+from ..spacy_io.tokens import find_words
 from .training_state import Resumable, describe_settings, read_settings
 
 # Values of a small column that are not its own: unknown, before start, after end.

@@ -6,7 +6,8 @@ from ..core.lexicon cimport Lexicon
 from ..core.program cimport LexemeRecC
 from ..core.typedefs cimport uint64_t
 from ..core.workers cimport atomic_int
-from ..spacy_io.bridge cimport LexemeReader, SequenceC
+from ..spacy_io.lexemes cimport LexemeReader
+from ..spacy_io.tokens cimport SequenceC
 
 
 cdef class DocRun:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.lexicon cimport Arena
 from ..core.workers cimport require_memory_for_gil, run_workers
-from ..spacy_io.bridge cimport find_records, make_records, read_docs
+from ..spacy_io.tokens cimport find_records, make_records, read_docs
 
 cdef enum:
     # Tokens that a thread takes at once; docs are not divided.

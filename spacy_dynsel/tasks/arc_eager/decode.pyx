@@ -14,13 +14,8 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.bridge cimport (
-    BLANK_LINE,
-    LexemeReader,
-    ParseTokenC,
-    SequenceC,
-    read_parse_tokens,
-)
+from ...spacy_io.lexemes cimport BLANK_LINE, LexemeReader
+from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
 from ...core.lexicon cimport Lexicon
 from ...core.leads cimport NO_RIVAL, fill_limits, find_lead
 from ...core.forms.line_table cimport (

@@ -20,14 +20,13 @@ from ...base.templates import Templates
 from ...confidence.maps import Evidence, scale_leads
 from ...core.lexicon import Lexicon
 from ...core.recorder import Recorder
-from ...spacy_io.bridge import (
-    LEXICAL_COLUMNS,
-    LexemeReader,
+from ...spacy_io.annotations import read_tags
+from ...spacy_io.lexemes import LEXICAL_COLUMNS, LexemeReader
+from ...spacy_io.tokens import (
     find_blank_lines,
     find_words,
     hand_on_starts,
     read_sent_starts,
-    read_tags,
 )
 from ..classifier import Classifier, scale_margins
 from ..engine import (

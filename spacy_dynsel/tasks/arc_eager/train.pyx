@@ -6,8 +6,8 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.bridge cimport (
-    LexemeReader,
+from ...spacy_io.lexemes cimport LexemeReader
+from ...spacy_io.tokens cimport (
     ParseTokenC,
     SequenceC,
     find_records,

@@ -28,15 +28,8 @@ from ...core.forms.cached import (
 )
 from ...core.learner import Learner
 from ...core.recorder import Recorder
-from ...spacy_io.bridge import (
-    KEEP,
-    LEXICAL_COLUMNS,
-    N_CASES,
-    LexemeReader,
-    find_words,
-    hand_on_starts,
-    read_sent_starts,
-)
+from ...spacy_io.lexemes import LEXICAL_COLUMNS, N_CASES, LexemeReader
+from ...spacy_io.tokens import find_words, hand_on_starts, read_sent_starts
 from ..classifier import mean_weights
 from ..engine import (
     N_RESERVED,
@@ -46,6 +39,7 @@ from ..engine import (
     minibatch,
     require,
 )
+from .actions import KEEP
 from .gazetteer import N_CODES, Gazetteer
 from .gazetteers import ARRAYS, Gazetteers
 from .loops import (

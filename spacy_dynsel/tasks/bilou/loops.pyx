@@ -19,20 +19,43 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.bridge cimport (
+from ...spacy_io.lexemes cimport (
     CASELESS,
-    KEEP_C,
     LOWER_CASE,
     TITLE_CASE,
     UPPER_CASE,
-    EntityTokenC,
     LexemeReader,
+)
+from ...spacy_io.tokens cimport (
+    EntityTokenC,
     SequenceC,
-    fill_spaces,
     find_records,
+    has_entity,
     make_records,
     read_docs,
     read_entity_words,
+)
+from .actions cimport (
+    BEGIN,
+    ENDS,
+    IN,
+    IS_FIXED,
+    IS_LAST,
+    KEEP_C,
+    LAST,
+    NONE,
+    STARTS,
+    STARTS_TEXT,
+    UNIT,
+    count_actions,
+    find_kind,
+    get_action,
+    is_valid,
+    kind_of,
+    mirror,
+    mirror_kind,
+    open_after,
+    type_of,
 )
 from .gazetteer cimport N_CODES_C, Gazetteer, GazetteerC, match_lists
 from ...core.hashing cimport fold, mix
@@ -57,17 +80,9 @@ cdef enum:
     # For how many tokens it is remembered how a word was labelled.
     MEMORY = 1000
     N_CASE_SETS_C = 17
-    NONE = -1
     MISSING_C = -1
     VALID = 32767
     NOT_VALID = -32768
-
-cdef enum:
-    # The kinds of actions.
-    BEGIN = 0
-    IN = 1
-    LAST = 2
-    UNIT = 3
 
 cdef enum:
     # What the task itself writes for a token.
@@ -80,15 +95,6 @@ cdef enum:
     LISTS
     # Here start the columns of the single lists.
     N_COLUMNS
-
-cdef enum:
-    # Of a step: the entity cannot go on after it; it starts or ends a sentence, as read;
-    # it starts one in the text; it is not to be decided.
-    IS_LAST = 1
-    STARTS = 2
-    ENDS = 4
-    STARTS_TEXT = 8
-    IS_FIXED = 16
 
 REACH = REACH_C
 NO_DECISION = NO_DECISION_C
@@ -266,7 +272,7 @@ cdef class Task:
             or program.c.n_columns > self.c.n_lexical
             or program.c.n_places > N_PLACES
             or program.c.n_values > (2 * REACH_C + 1) * self.c.n_dynamic
-            or n_labels != 1 + 4 * self.c.n_types
+            or n_labels != count_actions(self.c.n_types)
         ):
             raise ValueError(Errors.DS216.format(what="templates, labels and a task"))
         return 0
@@ -293,46 +299,16 @@ cdef class Task:
         return 0
 
 
-cdef inline int type_of(int action) noexcept nogil:
-    return (action - 1) // 4
-
-
-cdef inline int kind_of(int action) noexcept nogil:
-    return (action - 1) % 4
-
-
-cdef inline int open_after(int action) noexcept nogil:
-    """The type of the entity that is open after an action, or NONE."""
-    if action <= 0 or kind_of(action) >= LAST:
-        return NONE
-    return type_of(action)
-
-
-cdef inline int mirror(int action) noexcept nogil:
-    """An action as it is called when the text is read in the other direction."""
-    if action <= 0:
-        return action
-    if kind_of(action) == BEGIN:
-        return action + LAST - BEGIN
-    if kind_of(action) == LAST:
-        return action + BEGIN - LAST
-    return action
-
-
 cdef int preset_action(
     const TaskC* task, const EntityTokenC* tokens, int n, int i
 ) noexcept nogil:
     """The action that stands for an entity which is set already: in the order of the
     text, O for a blocked token or an unknown type."""
-    cdef int t, kind
+    cdef int t
     cdef bint goes_on = i + 1 < n and tokens[i + 1].iob == 1
     for t in range(task.n_types):
         if task.types[t] == tokens[i].type:
-            if tokens[i].iob == 3:
-                kind = BEGIN if goes_on else UNIT
-            else:
-                kind = IN if goes_on else LAST
-            return 1 + 4 * t + kind
+            return get_action(t, find_kind(tokens[i].iob == 3, not goes_on))
     return 0
 
 
@@ -344,6 +320,35 @@ cdef void drop_spaces(Scratch* s, int n_words) noexcept nogil:
             s.token_records[i] = s.token_records[s.tokens[i].token]
         s.tokens.resize(n_words)
         s.token_records.resize(n_words)
+
+
+cdef void fill_spaces(
+    const TaskC* task, Scratch* s, const SequenceC* doc, uint16_t* actions, int32_t* leads
+) noexcept nogil:
+    """Give white space its actions: within an entity it goes on, elsewhere it is
+    outside, and where an entity was set it may keep its annotation.
+
+    actions: [length] Those of words are there.
+    leads: [length] Where to note that nothing was decided, or NULL.
+    """
+    cdef uint16_t inside = 0
+    cdef int n = <int>s.tokens.size()
+    cdef int token = 0
+    cdef int i, end
+    for i in range(n + 1):
+        end = s.tokens[i].token if i < n else doc.length
+        while token < end:
+            actions[token] = inside
+            if task.keeps and has_entity(doc, token):
+                actions[token] = KEEP_C
+            if leads != NULL:
+                leads[token] = NO_DECISION_C
+            token += 1
+        if i < n:
+            inside = 0
+            if actions[token] != KEEP_C and open_after(actions[token]) != NONE:
+                inside = <uint16_t>get_action(open_after(actions[token]), IN)
+            token += 1
 
 
 cdef void arrange(
@@ -447,7 +452,7 @@ cdef void look_up_lists(const TaskC* task, Scratch* s) noexcept nogil:
                 continue
             if task.backwards:
                 kind = (code - 1) // 2
-                code = <uint8_t>(1 + 2 * (mirror(1 + kind) - 1) + (code - 1) % 2)
+                code = <uint8_t>(1 + 2 * mirror_kind(kind) + (code - 1) % 2)
             columns[N_COLUMNS + number] = code
             state = mix(state, <uint64_t>(number * 16 + code))
         if state:
@@ -637,21 +642,10 @@ cdef inline void act(
         s.stats[s.words[step]].n_entities += 1
 
 
-cdef inline bint is_valid(uint8_t flags, int open_type, int action) noexcept nogil:
-    """Whether an action is possible, given the type of the open entity or NONE."""
-    if action == 0 or kind_of(action) == UNIT:
-        return open_type == NONE
-    if kind_of(action) == BEGIN:
-        return open_type == NONE and not flags & IS_LAST
-    if kind_of(action) == IN:
-        return type_of(action) == open_type and not flags & IS_LAST
-    return type_of(action) == open_type
-
-
 cdef void prepare_counts(const TaskC* task, Scratch* s) noexcept nogil:
     s.counts.assign(task.n_types + 1, 0)
     s.counted.resize(task.n_types + 1)
-    s.costs.resize(1 + 4 * task.n_types)
+    s.costs.resize(count_actions(task.n_types))
 
 
 cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogil:
@@ -664,7 +658,7 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
     prepare_counts(task, s)
     for flags in range(2):
         row = s.closed_limits.data() + flags * width
-        for action in range(1 + 4 * task.n_types):
+        for action in range(count_actions(task.n_types)):
             if is_valid(<uint8_t>flags, NONE, action):
                 row[action] = VALID
 
@@ -700,14 +694,14 @@ cdef DecisionC decide_step(
     else:
         limits = s.open_limits.data()
         if not flags & IS_LAST:
-            limits[1 + 4 * open_type + IN] = VALID
-        limits[1 + 4 * open_type + LAST] = VALID
+            limits[get_action(open_type, IN)] = VALID
+        limits[get_action(open_type, LAST)] = VALID
     decision = decide(scorer, context, limits, margins, scores)
     if lead != NULL:
         lead[0] = find_lead(scores, limits, scorer.width, decision.label)
     if open_type != NONE:
-        limits[1 + 4 * open_type + IN] = NOT_VALID
-        limits[1 + 4 * open_type + LAST] = NOT_VALID
+        limits[get_action(open_type, IN)] = NOT_VALID
+        limits[get_action(open_type, LAST)] = NOT_VALID
     return decision
 
 
@@ -749,7 +743,7 @@ cdef int check_first(
     cdef Py_ssize_t i
     if fits:
         for i in range(actions.shape[0]):
-            fits &= actions[i] <= 4 * task.n_types or actions[i] == KEEP_C
+            fits &= actions[i] < count_actions(task.n_types) or actions[i] == KEEP_C
     if not fits:
         raise ValueError(Errors.DS216.format(what="docs and a first pass"))
     return 0
@@ -903,7 +897,7 @@ cdef bint read_doc(
             actions[token] = <uint16_t>decision.label
     if n < doc.length:
         fill_spaces(
-            doc, run.task.keeps, actions,
+            run.task, s, doc, actions,
             run.leads + doc.offset if run.leads != NULL else NULL,
         )
     if n_kept:
@@ -1061,7 +1055,7 @@ cdef class TrainingBatch(Readings):
         fits = gold.shape[0] == n_tokens and negatives.shape[1] == 3
         if fits:
             for i in range(n_tokens):
-                fits &= -1 <= gold[i] <= 4 * task.c.n_types
+                fits &= -1 <= gold[i] < count_actions(task.c.n_types)
             for i in range(negatives.shape[0]):
                 fits &= 0 <= negatives[i, 0] < negatives[i, 1] <= n_tokens
                 fits &= 0 <= negatives[i, 2] < task.c.n_types
@@ -1098,14 +1092,14 @@ cdef class TrainingBatch(Readings):
         cdef int correct = NONE
         if gold == MISSING_C:
             cost = CORRECT
-        for label in range(1 + 4 * task.n_types):
+        for label in range(count_actions(task.n_types)):
             costs[label] = INVALID
         if open_type == NONE:
             costs[0] = cost
             for t in range(task.n_types):
                 if not flags & IS_LAST:
-                    costs[1 + 4 * t + BEGIN] = cost
-                costs[1 + 4 * t + UNIT] = cost
+                    costs[get_action(t, BEGIN)] = cost
+                costs[get_action(t, UNIT)] = cost
             if gold != MISSING_C:
                 # Inside of an entity whose beginning was missed, nothing is left to do.
                 if gold == 0 or kind_of(gold) == IN or kind_of(gold) == LAST:
@@ -1113,14 +1107,14 @@ cdef class TrainingBatch(Readings):
                 elif costs[gold] == WRONG:
                     costs[gold] = CORRECT
         else:
-            label = 1 + 4 * open_type
             if not flags & IS_LAST:
-                costs[label + IN] = cost
-            costs[label + LAST] = cost
+                costs[get_action(open_type, IN)] = cost
+            costs[get_action(open_type, LAST)] = cost
             if gold != MISSING_C:
                 after = self.gold_action(doc, s, opened)
-                if (after == MISSING_C or after == label + BEGIN) and (
-                    gold == label + IN or gold == label + LAST
+                if (after == MISSING_C or after == get_action(open_type, BEGIN)) and (
+                    gold == get_action(open_type, IN)
+                    or gold == get_action(open_type, LAST)
                 ):
                     if costs[gold] == WRONG:
                         costs[gold] = CORRECT
@@ -1130,14 +1124,14 @@ cdef class TrainingBatch(Readings):
                     after = 0
                     if not flags & ENDS:
                         after = self.gold_action(doc, s, step + 1)
-                    if costs[label + LAST] == WRONG:
-                        costs[label + LAST] = CORRECT
-                    if costs[label + IN] == WRONG and not (
+                    if costs[get_action(open_type, LAST)] == WRONG:
+                        costs[get_action(open_type, LAST)] = CORRECT
+                    if costs[get_action(open_type, IN)] == WRONG and not (
                         after > 0 and (kind_of(after) == BEGIN or kind_of(after) == UNIT)
                     ):
-                        costs[label + IN] = CORRECT
+                        costs[get_action(open_type, IN)] = CORRECT
         self.exclude_negatives(doc, s, step, open_type, opened)
-        for label in range(1 + 4 * task.n_types):
+        for label in range(count_actions(task.n_types)):
             if costs[label] == CORRECT:
                 n_correct += 1
                 correct = label
@@ -1150,27 +1144,27 @@ cdef class TrainingBatch(Readings):
         cdef int64_t first, last
         cdef int64_t token = doc.offset + s.token_of[step]
         cdef int64_t place, i
-        cdef int action
+        cdef int type_
         for place in range(self.bounds[token], self.bounds[token + 1]):
             i = self.listed[place]
             first = self.negatives[i, 0]
             last = self.negatives[i, 1] - 1
-            action = 1 + 4 * <int>self.negatives[i, 2]
+            type_ = <int>self.negatives[i, 2]
             if self.task.c.backwards:
                 first, last = last, first
             if first == last:
-                if token == first and open_type == NONE and s.costs[action + UNIT] == CORRECT:
-                    s.costs[action + UNIT] = WRONG
-            elif token == last and open_type == self.negatives[i, 2]:
+                if token == first and open_type == NONE and s.costs[get_action(type_, UNIT)] == CORRECT:
+                    s.costs[get_action(type_, UNIT)] = WRONG
+            elif token == last and open_type == type_:
                 if (
                     <int64_t>doc.offset + s.token_of[opened] == first
-                    and s.costs[action + LAST] == CORRECT
+                    and s.costs[get_action(type_, LAST)] == CORRECT
                 ):
-                    s.costs[action + LAST] = WRONG
-            elif token == first and open_type == NONE and s.costs[action + BEGIN] == CORRECT:
+                    s.costs[get_action(type_, LAST)] = WRONG
+            elif token == first and open_type == NONE and s.costs[get_action(type_, BEGIN)] == CORRECT:
                 # Where the entity could only end with the span, it must not begin.
                 if not s.flags[step] & IS_LAST and s.flags[step + 1] & IS_LAST:
-                    s.costs[action + BEGIN] = WRONG
+                    s.costs[get_action(type_, BEGIN)] = WRONG
 
     def count(self, Learner learner not None) -> None:
         """Count features, with the true actions as history."""
@@ -1269,7 +1263,7 @@ cdef class Guessing(Readings):
                         view[doc.offset + s.token_of[step]] = KEEP_C
                         open_type = NONE
                         continue
-                    for action in range(1 + 4 * task.n_types):
+                    for action in range(count_actions(task.n_types)):
                         s.costs[action] = INVALID
                         if is_valid(s.flags[step], open_type, action):
                             s.costs[action] = CORRECT
@@ -1280,7 +1274,7 @@ cdef class Guessing(Readings):
                         action = mirror(action)
                     view[doc.offset + s.token_of[step]] = <uint16_t>action
                 if doc.length:
-                    fill_spaces(doc, task.keeps, &view[doc.offset], NULL)
+                    fill_spaces(task, s, doc, &view[doc.offset], NULL)
         return actions
 
 
@@ -1312,7 +1306,7 @@ cdef class Explaining(Readings):
         task = &self.task.c
         if <size_t>actions.shape[0] != self.n_tokens:
             raise ValueError(Errors.DS216.format(what="docs and actions"))
-        n_actions = 1 + 4 * task.n_types
+        n_actions = count_actions(task.n_types)
         parts = np.zeros(
             (self.n_tokens, scorer.c.program.n_templates, scorer.c.width), dtype="int16"
         )

@@ -19,14 +19,9 @@ from ...confidence.maps import Evidence, scale_leads
 from ...core.forms.cached import MAX_LABELS
 from ...core.learner import Learner
 from ...core.recorder import Recorder
-from ...spacy_io.bridge import (
-    LEXICAL_COLUMNS,
-    SPACE_TAG,
-    find_words,
-    hand_on_starts,
-    read_lowers,
-    read_sent_starts,
-)
+from ...spacy_io.annotations import SPACE_TAG
+from ...spacy_io.lexemes import LEXICAL_COLUMNS
+from ...spacy_io.tokens import find_words, hand_on_starts, read_lowers, read_sent_starts
 from ..engine import (
     N_RESERVED,
     Explanation,

@@ -17,9 +17,9 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.bridge cimport (
-    SPACE_TAG_C,
-    LexemeReader,
+from ...spacy_io.annotations cimport SPACE_TAG_C
+from ...spacy_io.lexemes cimport LexemeReader
+from ...spacy_io.tokens cimport (
     SequenceC,
     make_records,
     read_docs,
