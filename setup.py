@@ -7,7 +7,10 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 MOD_NAMES = [
-    "spacy_dynsel.spacy_io.bridge",
+    "spacy_dynsel.spacy_io.layout",
+    "spacy_dynsel.spacy_io.lexemes",
+    "spacy_dynsel.spacy_io.tokens",
+    "spacy_dynsel.spacy_io.annotations",
     "spacy_dynsel.tokenizer.cached",
     "spacy_dynsel.core.checksum",
     "spacy_dynsel.tokenizer.chunks",
@@ -22,6 +25,8 @@ MOD_NAMES = [
     "spacy_dynsel.core.forms.cached",
     "spacy_dynsel.core.forms.narrow",
     "spacy_dynsel.ordering.fitting",
+    "spacy_dynsel.tasks.run",
+    "spacy_dynsel.tasks.bilou.actions",
     "spacy_dynsel.tasks.bilou.loops",
     "spacy_dynsel.tasks.arc_eager.decode",
     "spacy_dynsel.tasks.tagging.loops",

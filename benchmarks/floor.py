@@ -21,7 +21,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_dynsel.spacy_io.bridge import read_tags
+from spacy_dynsel.spacy_io.annotations import read_tags
 
 N_STEPS = 1 << 21
 CACHE_LINE = 64

@@ -15,7 +15,8 @@ from spacy.util import minibatch
 from wasabi import msg
 
 from ..base.errors import Errors
-from ..spacy_io.bridge import find_words, read_tags
+from ..spacy_io.annotations import read_tags
+from ..spacy_io.tokens import find_words
 from ..tasks.folds import get_fold
 from ._data import find_names, make_language, read_docs, write_docs
 from .group import dynsel_cli

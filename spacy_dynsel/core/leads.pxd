@@ -1,4 +1,6 @@
 """By how much decisions are won."""
+from libcpp.vector cimport vector
+
 from .typedefs cimport score_t
 
 cdef enum:
@@ -21,3 +23,12 @@ cdef inline int find_lead(
         if i != label and limits[i] > 0 and scores[i] > best:
             best = scores[i]
     return NO_RIVAL if best == -32768 else scores[label] - best
+
+
+cdef inline int fill_limits(vector[score_t]& limits, int n_labels, int width) except -1:
+    """Fill the limits of find_lead where all labels are valid."""
+    cdef int i
+    limits.assign(width, <score_t>-32768)
+    for i in range(n_labels):
+        limits[i] = 32767
+    return 0

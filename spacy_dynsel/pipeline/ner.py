@@ -12,14 +12,14 @@ from spacy.training import Example
 from ..base.errors import Errors, Warnings
 from ..base.settings import check_number
 from ..confidence.maps import ConfidenceMap
-from ..spacy_io.bridge import (
+from ..spacy_io.annotations import read_entities
+from ..spacy_io.tokens import (
     find_words,
     hand_on_starts,
     have_same_words,
-    read_entities,
     read_sent_starts,
-    write_entities,
 )
+from ..tasks.bilou.actions import write_entities
 from ..tasks.bilou.engine import MAX_BIAS, MAX_TYPES, EntityEngine
 from ..tasks.bilou.explain import Explanations
 from ..tasks.bilou.gold import (

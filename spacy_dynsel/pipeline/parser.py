@@ -19,15 +19,8 @@ from thinc.api import Model
 from ..base.errors import Errors, Warnings
 from ..base.settings import check_choice, check_number
 from ..confidence.maps import ConfidenceMap
-from ..spacy_io.bridge import (
-    find_untagged,
-    find_words,
-    hand_on_starts,
-    have_same_words,
-    read_parse,
-    restore_arcs,
-    write_parses,
-)
+from ..spacy_io.annotations import read_parse, write_parses
+from ..spacy_io.tokens import find_untagged, find_words, hand_on_starts, have_same_words
 from ..tasks.arc_eager.decode import SPACE, ParseBatch
 from ..tasks.arc_eager.engine import ParsingEngine
 from ..tasks.arc_eager.gold import (
@@ -39,7 +32,7 @@ from ..tasks.arc_eager.gold import (
     read_tree,
     read_words,
 )
-from ..tasks.arc_eager.trees import classify_tree
+from ..tasks.arc_eager.trees import classify_tree, restore_arcs
 from .component import DynselComponent, Verdicts, as_list
 from .confidences import ARC, write_tokens
 from .names import Names, check_label, get_ids, read_labels

@@ -11,14 +11,12 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..base.errors import Errors
-from ..spacy_io.bridge import (
-    SPACE_TAG,
+from ..spacy_io.annotations import SPACE_TAG, read_tags, write_tags
+from ..spacy_io.tokens import (
     find_words,
     hand_on_starts,
     have_same_words,
     read_sent_starts,
-    read_tags,
-    write_tags,
 )
 from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
 from ..tasks.tagging.gold import GoldDoc

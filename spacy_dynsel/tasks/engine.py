@@ -17,7 +17,7 @@ from ..base.templates import Templates
 from ..core.lexicon import Lexicon
 from ..core.model_file import FileData, dump_model, load_model, require
 from ..core.recorder import Recorder
-from ..spacy_io.bridge import LexemeReader
+from ..spacy_io.lexemes import LexemeReader
 from .classifier import Classifier, Part
 from .evidence import Evidence
 from .training_state import Resumable, check_state

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from spacy.tokens import Doc
 
-from ..spacy_io.bridge import find_words
+from ..spacy_io.tokens import find_words
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from spacy.lookups import load_lookups
 from spacy.vocab import Vocab
 
 from ..core.model_file import require
-from ..spacy_io.bridge import LexemeReader
+from ..spacy_io.lexemes import LexemeReader
 
 # Values of a small column that are not its own: unknown, before start, after end.
 N_RESERVED = 3

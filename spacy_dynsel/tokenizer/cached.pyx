@@ -1,4 +1,4 @@
-"""A faster spaCy tokenizer, and with bridge.pyx the only module that reads and writes
+"""A faster spaCy tokenizer, and with spacy_io the only module that reads and writes
 spaCy's C structs."""
 from cpython.unicode cimport Py_UNICODE_ISSPACE
 from cymem.cymem cimport Pool

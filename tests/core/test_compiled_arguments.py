@@ -26,18 +26,14 @@ from spacy_dynsel.core.forms.wide import RowScorer
 from spacy_dynsel.core.learner import Learner
 from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
-from spacy_dynsel.spacy_io.bridge import (
-    LexemeReader,
-    restore_arcs,
-    write_entities,
-    write_parses,
-    write_tags,
-)
+from spacy_dynsel.spacy_io.annotations import write_parses, write_tags
+from spacy_dynsel.spacy_io.lexemes import LexemeReader
 from spacy_dynsel.tasks.arc_eager import decode as parsing
 from spacy_dynsel.tasks.arc_eager import train as transitions
 from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
-from spacy_dynsel.tasks.arc_eager.trees import follow
+from spacy_dynsel.tasks.arc_eager.trees import follow, restore_arcs
 from spacy_dynsel.tasks.bilou import loops as bilou
+from spacy_dynsel.tasks.bilou.actions import write_entities
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 from spacy_dynsel.tasks.tagging import loops as tagging
 

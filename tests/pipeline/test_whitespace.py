@@ -19,12 +19,12 @@ from spacy.vocab import Vocab
 from helpers.embedded import learn, make_examples, read_docs, strip
 from helpers.tagger import make_example, train_tagger
 from spacy_dynsel.confidence.maps import ConfidenceMap
-from spacy_dynsel.spacy_io.bridge import (
+from spacy_dynsel.spacy_io.lexemes import is_blank_line
+from spacy_dynsel.spacy_io.tokens import (
     find_blank_lines,
     find_words,
     hand_on_starts,
     have_same_words,
-    is_blank_line,
 )
 
 SPACES = ["\n", " ", "  ", "\t", "\r\n", " \n ", "\u00a0", "\u3000", "\u2028"]

@@ -18,7 +18,7 @@ from helpers.paths import ROOT
 from spacy_dynsel.about import __title__, __version__
 from spacy_dynsel.base.errors import Errors, Warnings
 from spacy_dynsel.cli import dynsel_cli
-from spacy_dynsel.spacy_io.bridge import LEXICAL_COLUMNS
+from spacy_dynsel.spacy_io.lexemes import LEXICAL_COLUMNS
 from spacy_dynsel.tasks.arc_eager import places as parse_places
 from spacy_dynsel.tasks.bilou import engine as bilou
 from spacy_dynsel.tasks.tagging import engine as tagging

@@ -4,7 +4,7 @@ import pytest
 from spacy.strings import StringStore
 from spacy.vocab import Vocab
 
-from spacy_dynsel.spacy_io import bridge
+from spacy_dynsel.spacy_io import layout
 from spacy_dynsel.tokenizer import cached as cached_tokenizer
 
 
@@ -22,11 +22,11 @@ class ShiftedVocab(Vocab):
 
 
 def test_this_spacy_is_read_correctly():
-    bridge._check_layout()
+    layout._check_layout()
     cached_tokenizer._check_layout()
 
 
 def test_another_layout_is_refused(monkeypatch):
-    monkeypatch.setattr(bridge, "Vocab", ShiftedVocab)
+    monkeypatch.setattr(layout, "Vocab", ShiftedVocab)
     with pytest.raises(ImportError, match=r"DS061.*LexemeC\.orth"):
-        bridge._check_layout()
+        layout._check_layout()

@@ -7,7 +7,7 @@ from ...core.forms.line_table import ShortLines
 from ...core.forms.narrow import SmallScorer
 from ...core.forms.wide import RowScorer
 from ...core.lexicon import Lexicon
-from ...spacy_io.bridge import LexemeReader
+from ...spacy_io.lexemes import LexemeReader
 from .features import Features, TagMap
 from .ranking import RankFeatures
 

@@ -14,18 +14,10 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.bridge cimport (
-    BLANK_LINE,
-    LexemeReader,
-    ParseTokenC,
-    SequenceC,
-    find_records,
-    make_records,
-    read_docs,
-    read_parse_tokens,
-)
-from ...core.lexicon cimport Arena, Lexicon, LexiconC
-from ...core.leads cimport NO_RIVAL, find_lead
+from ...spacy_io.lexemes cimport BLANK_LINE, LexemeReader
+from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
+from ...core.lexicon cimport Lexicon
+from ...core.leads cimport NO_RIVAL, fill_limits, find_lead
 from ...core.forms.line_table cimport (
     ShortLines,
     ShortLinesC,
@@ -89,19 +81,13 @@ from .ranking cimport (
     find_changes,
 )
 from .trees cimport CLASSIFY_ROOM, PROJECTIVE, classify
-from ...core.workers cimport (
-    atomic_int,
-    require_memory_for_gil,
-    run_workers,
-    throw_no_memory,
-)
+from ...core.workers cimport require_memory_for_gil, throw_no_memory
+from ..run cimport DocRun
 
 cdef enum:
     MAX_KEYS = 256
     # Sentences that a worker parses at once.
     GROUP = 4
-    # Tokens that a thread takes at once; docs are not divided.
-    TASK = 2048
 
 cdef enum:
     # What the weights that were asked for are needed for.
@@ -543,36 +529,6 @@ cdef bint is_good_tree(Run* run) noexcept nogil:
     return classify(s.heads, s.n, run.room.data()) == PROJECTIVE
 
 
-cdef struct JobC:
-    ParserC parser
-    PyObject* owner          # a _Job, for errors and missing records
-    const SequenceC* docs
-    const int* tasks
-    int n_tasks
-    atomic_int* next_task
-    const LexiconC* lexicon
-    LexemeRecC* before_start
-    LexemeRecC* after_end
-    int32_t* heads
-    uint16_t* labels
-    uint8_t* starts
-    int32_t* leads           # [tokens][3], or NULL
-    uint8_t* stages
-    uint64_t* action_counts
-    uint64_t* label_counts
-    PyObject* trace          # a list, or NULL
-
-
-@cython.auto_pickle(False)
-cdef class _Job:
-    cdef list docs
-    cdef Lexicon lexicon
-    cdef LexemeReader reader
-    cdef TagMap tags
-    cdef list arenas
-    cdef object error
-
-
 cdef cppclass Worker:
     bare_vector[ParseTokenC] tokens
     bare_vector[LexemeRecC*] records
@@ -584,13 +540,43 @@ cdef cppclass Worker:
     SentenceC whole                   # a doc, for the rows of its tokens
     uint64_t* action_counts
     uint64_t* label_counts
-    PyObject* scratch                 # the memory of records that are not kept, or NULL
+    int thread
 
     __init__():
         memset(&this.whole, 0, sizeof(SentenceC))
 
     __dealloc__():
         free_sentence(&this.whole)
+
+
+@cython.auto_pickle(False)
+cdef class ParsingRun(DocRun):
+    """Docs that are parsed."""
+    cdef ParserC parser
+    cdef TagMap tags
+    cdef int32_t* heads
+    cdef uint16_t* labels
+    cdef uint8_t* starts
+    cdef int32_t* leads      # [tokens][3], or NULL
+    cdef uint8_t* stages
+    cdef list trace          # or None
+
+    cdef void work(self, int thread) noexcept nogil:
+        cdef Worker worker
+        cdef int i, first, end
+        worker.thread = thread
+        worker.scores.resize(<size_t>GROUP * self.parser.labels.width)
+        for i in range(GROUP):
+            worker.runs[i].scores = worker.scores.data() + i * self.parser.labels.width
+            worker.idle.push_back(i)
+        worker.action_counts = self.counts + thread * self.n_counts
+        worker.label_counts = worker.action_counts + self.parser.actions.program.n_stages
+        while self.take(&first, &end):
+            for i in range(first, end):
+                if not parse_doc(self, &worker, &self.sequences[i]):
+                    return
+        while not worker.active.empty():
+            advance_all(self, &worker)
 
 
 class ParseBatch:
@@ -691,8 +677,6 @@ def parse(
     with_leads (bool): Whether to say how sure the arcs are.
     split_blank_lines (bool): Whether a blank line ends a sentence.
     """
-    cdef vector[SequenceC] sequences
-    cdef vector[int] tasks
     cdef vector[score_t] limits
     if len(margins) != 3 or len(features) != 3:
         raise ValueError(Errors.DS216.format(what="features and margins"))
@@ -702,18 +686,14 @@ def parse(
     cdef Features action_features = features[0]
     cdef Features label_features = features[1]
     cdef Features boundary_features = features[2]
-    cdef atomic_int next_task
-    cdef JobC job
-    cdef _Job owner = _Job.__new__(_Job)
-    cdef int i, size = 0
+    cdef ParsingRun run = ParsingRun()
+    cdef ParserC* parser = &run.parser
     cdef int32_t[::1] head_view
     cdef uint16_t[::1] label_view
     cdef uint8_t[::1] start_view
-    cdef uint64_t[:, ::1] action_view
-    cdef uint64_t[:, ::1] label_count_view
     cdef int32_t[:, ::1] lead_view
     cdef uint8_t[::1] stage_view
-    cdef bint has_memory
+    cdef int n_action_stages
     reader.check(lexicon)
     if tags.places.size() == 0 or (ranks is not None and ranks.c.lines == NULL):
         raise ValueError(Errors.DS216.format(what="tables that were never filled"))
@@ -731,127 +711,63 @@ def parse(
         )
     if rank_features is not None:
         rank_features.check(n_lexical)
-    # A copy of its own keeps the docs alive, whatever happens to the list.
-    docs = docs[:]
-    n_tokens = read_docs(docs, sequences)
-    heads = np.empty(n_tokens, dtype="int32")
-    arc_labels = np.empty(n_tokens, dtype="uint16")
-    starts = np.zeros(n_tokens, dtype="uint8")
-    leads = np.full((n_tokens, 3), NO_RIVAL, dtype="int32") if with_leads else None
-    stages = np.zeros(n_tokens, dtype="uint8") if with_leads else None
-    tasks.push_back(0)
-    for i in range(<int>sequences.size()):
-        size += sequences[i].length
-        if size >= TASK or i + 1 == <int>sequences.size():
-            tasks.push_back(i + 1)
-            size = 0
-    job.n_tasks = <int>tasks.size() - 1
-    n_threads = max(1, min(n_threads, job.n_tasks))
-    action_counts = np.zeros((n_threads, actions.program.c.n_stages), dtype="uint64")
-    label_counts = np.zeros((n_threads, labels.c.program.n_stages), dtype="uint64")
-    if n_tokens:
+    n_action_stages = actions.c.program.n_stages
+    run.read(
+        docs, lexicon, reader, n_threads, n_action_stages + labels.c.program.n_stages
+    )
+    heads = np.empty(run.n_tokens, dtype="int32")
+    arc_labels = np.empty(run.n_tokens, dtype="uint16")
+    starts = np.zeros(run.n_tokens, dtype="uint8")
+    leads = np.full((run.n_tokens, 3), NO_RIVAL, dtype="int32") if with_leads else None
+    stages = np.zeros(run.n_tokens, dtype="uint8") if with_leads else None
+    if run.n_tokens:
+        fill_limits(limits, labels.c.n_labels, labels.c.width)
+        parser.actions = &actions.c
+        parser.labels = &labels.c
+        if boundaries is not None:
+            parser.boundaries = &boundaries.c
+            parser.boundary_features = &boundary_features.c
+        parser.action_features = &action_features.c
+        parser.label_features = &label_features.c
+        parser.action_margins = action_margins.data()
+        parser.label_margins = label_margins.data()
+        parser.boundary_margins = boundary_margins.data()
+        parser.limits = limits.data()
+        parser.scale = actions.scale
+        parser.keeps_log = with_leads or trace is not None
+        parser.keeps_leads = with_leads
+        parser.splits_blank_lines = split_blank_lines
+        parser.n_lexical = lexicon.n_columns
+        if n_branches > 0 and rank_features is not None and ranks is not None:
+            parser.n_branches = n_branches
+            parser.keeps_log = True
+            parser.branch_lead = <int>max(
+                <float>0, min(<float>(1 << 17), branch_lead * actions.scale)
+            )
+            parser.ranks = &ranks.c
+            parser.rank_features = <PyObject*>rank_features
         head_view = heads
         label_view = arc_labels
         start_view = starts
-        action_view = action_counts
-        label_count_view = label_counts
-        limits.resize(labels.c.width, <score_t>-32768)
-        for i in range(labels.c.n_labels):
-            limits[i] = 32767
-        owner.docs = docs
-        owner.lexicon = lexicon
-        owner.reader = reader
-        owner.tags = tags
-        owner.arenas = []
-        owner.error = None
-        next_task.store(0)
-        job.parser.actions = &actions.c
-        job.parser.labels = &labels.c
-        job.parser.boundaries = NULL
-        job.parser.boundary_features = NULL
-        if boundaries is not None:
-            job.parser.boundaries = &boundaries.c
-            job.parser.boundary_features = &boundary_features.c
-        job.parser.action_features = &action_features.c
-        job.parser.label_features = &label_features.c
-        job.parser.action_margins = action_margins.data()
-        job.parser.label_margins = label_margins.data()
-        job.parser.boundary_margins = boundary_margins.data()
-        job.parser.limits = limits.data()
-        job.parser.n_branches = 0
-        job.parser.ranks = NULL
-        job.parser.rank_features = NULL
-        job.parser.scale = actions.scale
-        job.parser.keeps_log = with_leads or trace is not None
-        job.parser.keeps_leads = with_leads
-        job.parser.splits_blank_lines = split_blank_lines
-        job.leads = NULL
-        job.stages = NULL
+        run.tags = tags
+        run.trace = trace
+        run.heads = &head_view[0]
+        run.labels = &label_view[0]
+        run.starts = &start_view[0]
         if with_leads:
             lead_view = leads
             stage_view = stages
-            job.leads = &lead_view[0, 0]
-            job.stages = &stage_view[0]
-        job.trace = <PyObject*>trace if trace is not None else NULL
-        if n_branches > 0 and rank_features is not None and ranks is not None:
-            job.parser.n_branches = n_branches
-            job.parser.keeps_log = True
-            job.parser.branch_lead = <int>max(
-                <float>0, min(<float>(1 << 17), branch_lead * actions.scale)
-            )
-            job.parser.ranks = &ranks.c
-            job.parser.rank_features = <PyObject*>rank_features
-        job.parser.n_lexical = lexicon.n_columns
-        job.owner = <PyObject*>owner
-        job.docs = sequences.data()
-        job.tasks = tasks.data()
-        job.next_task = &next_task
-        job.lexicon = &lexicon.c
-        job.before_start = lexicon.before_start
-        job.after_end = lexicon.after_end
-        job.heads = &head_view[0]
-        job.labels = &label_view[0]
-        job.starts = &start_view[0]
-        job.action_counts = &action_view[0, 0]
-        job.label_counts = &label_count_view[0, 0]
-        with nogil:
-            has_memory = run_workers(n_threads, work, &job)
-        if owner.error is not None:
-            raise owner.error
-        if not has_memory:
-            raise MemoryError()
-    ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
+            run.leads = &lead_view[0, 0]
+            run.stages = &stage_view[0]
+        run.start()
+    counts = run.sum_counts()
     return ParseBatch(
-        heads, arc_labels, starts, ends, action_counts.sum(axis=0),
-        label_counts.sum(axis=0), leads, stages,
+        heads, arc_labels, starts, run.ends, counts[:n_action_stages],
+        counts[n_action_stages:], leads, stages,
     )
 
 
-cdef void work(void* data, int number) noexcept nogil:
-    cdef JobC* job = <JobC*>data
-    cdef Worker worker
-    cdef int task, i
-    cdef bint good = True
-    worker.scratch = NULL
-    worker.scores.resize(<size_t>GROUP * job.parser.labels.width)
-    for i in range(GROUP):
-        worker.runs[i].scores = worker.scores.data() + i * job.parser.labels.width
-        worker.idle.push_back(i)
-    worker.action_counts = job.action_counts + number * job.parser.actions.program.n_stages
-    worker.label_counts = job.label_counts + number * job.parser.labels.program.n_stages
-    while good:
-        task = job.next_task.fetch_add(1)
-        if task >= job.n_tasks:
-            break
-        for i in range(job.tasks[task], job.tasks[task + 1]):
-            good = parse_doc(job, &worker, &job.docs[i])
-            if not good:
-                break
-    while good and not worker.active.empty():
-        advance_all(job, &worker)
-
-
-cdef void advance_all(JobC* job, Worker* worker) noexcept nogil:
+cdef void advance_all(ParsingRun job, Worker* worker) noexcept nogil:
     """Let each sentence take a step."""
     cdef int i = 0
     cdef Run* run
@@ -866,7 +782,7 @@ cdef void advance_all(JobC* job, Worker* worker) noexcept nogil:
             worker.active.pop_back()
 
 
-cdef void write_tree(JobC* job, Run* run) noexcept nogil:
+cdef void write_tree(ParsingRun job, Run* run) noexcept nogil:
     cdef SentenceC* s = &run.s
     cdef int i, token
     for i in range(s.n):
@@ -879,19 +795,19 @@ cdef void write_tree(JobC* job, Run* run) noexcept nogil:
             job.labels[run.offset + token] = <uint16_t>s.labels[i]
     if job.leads != NULL:
         write_leads(job, run)
-    if job.trace != NULL:
+    if job.trace is not None:
         require_memory_for_gil()
         write_trace(job, run)
 
 
-cdef inline void note_lead(JobC* job, size_t place, const LoggedC* logged) noexcept nogil:
+cdef inline void note_lead(ParsingRun job, size_t place, const LoggedC* logged) noexcept nogil:
     """Note the lead of a transition for a token, unless that has its head already."""
     if job.leads[3 * place + 1] == NO_RIVAL and logged.lead < job.leads[3 * place]:
         job.leads[3 * place] = logged.lead
         job.stages[place] = <uint8_t>logged.stage
 
 
-cdef void write_leads(JobC* job, Run* run) noexcept nogil:
+cdef void write_leads(ParsingRun job, Run* run) noexcept nogil:
     """Say how sure the arcs of a sentence are."""
     cdef const LoggedC* logged
     cdef size_t i, place
@@ -915,7 +831,7 @@ cdef void write_leads(JobC* job, Run* run) noexcept nogil:
             job.stages[place] += 1
 
 
-cdef void write_trace(JobC* job, Run* run) noexcept with gil:
+cdef void write_trace(ParsingRun job, Run* run) noexcept with gil:
     cdef const int* tokens = run.s.tokens
     cdef size_t i
     cdef int token
@@ -937,27 +853,20 @@ cdef void write_trace(JobC* job, Run* run) noexcept with gil:
         changed = []
         if job.parser.n_branches and not run.swaps.empty():
             changed = [tokens[token] for token in range(run.s.n) if run.changed[token]]
-        (<list>job.trace).append((decisions, changed))
+        job.trace.append((decisions, changed))
     except BaseException as error:
-        (<_Job>job.owner).error = error
+        job.error = error
 
 
-cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept nogil:
+cdef bint parse_doc(ParsingRun job, Worker* worker, const SequenceC* doc) noexcept nogil:
     """Divide a doc into sentences and start on them. RETURNS: False after an error."""
     cdef SentenceC* whole = &worker.whole
-    cdef bint complete
     cdef int i, n, first
     worker.tokens.resize(doc.length)
     worker.records.resize(doc.length)
     read_parse_tokens(doc, worker.tokens.data())
-    complete = find_records(
-        doc, 0, doc.length, job.lexicon, job.before_start, job.after_end,
-        worker.records.data(),
-    )
-    if not complete:
-        require_memory_for_gil()
-        if not complete_records(job, worker, doc):
-            return False
+    if not job.find(worker.thread, doc, worker.records.data()):
+        return False
     n = 0
     for i in range(doc.length):
         n += not worker.tokens[i].is_space
@@ -967,14 +876,11 @@ cdef bint parse_doc(JobC* job, Worker* worker, const SequenceC* doc) noexcept no
     for i in range(doc.length):
         if not worker.tokens[i].is_space:
             whole.tokens[n] = i
-            fill_token(
-                whole, n, worker.records[i], &worker.tokens[i], (<_Job>job.owner).tags
-            )
+            fill_token(whole, n, worker.records[i], &worker.tokens[i], job.tags)
             n += 1
         elif job.parser.splits_blank_lines:
             worker.tokens[i].is_blank_line = worker.records[i].atoms[0] == BLANK_LINE
-    if not complete:
-        (<Arena>worker.scratch).clear()
+    job.clear_scratch(worker.thread)
     find_starts(job, worker, doc)
     first = 0
     for i in range(1, n + 1):
@@ -1019,7 +925,7 @@ cdef bint is_start(
         n_keys = ask_boundary(parser, whole, token, last, stage, keys)
 
 
-cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept nogil:
+cdef void find_starts(ParsingRun job, Worker* worker, const SequenceC* doc) noexcept nogil:
     """Find where sentences start. Those that are set are kept."""
     cdef const ParserC* parser = &job.parser
     cdef SentenceC* whole = &worker.whole
@@ -1079,7 +985,7 @@ cdef void find_starts(JobC* job, Worker* worker, const SequenceC* doc) noexcept 
 
 
 cdef void parse_sentence(
-    JobC* job, Worker* worker, const SequenceC* doc, int first, int end
+    ParsingRun job, Worker* worker, const SequenceC* doc, int first, int end
 ) noexcept nogil:
     """Start on a sentence, as soon as there is room for it."""
     cdef SentenceC* whole = &worker.whole
@@ -1101,25 +1007,3 @@ cdef void parse_sentence(
         worker.active.push_back(number)
     else:
         write_tree(job, run)
-
-
-cdef bint complete_records(
-    JobC* job, Worker* worker, const SequenceC* doc
-) noexcept with gil:
-    """RETURNS: False after an error."""
-    cdef _Job owner = <_Job>job.owner
-    cdef Arena scratch
-    try:
-        if worker.scratch == NULL:
-            scratch = Arena()
-            owner.arenas.append(scratch)
-            worker.scratch = <PyObject*>scratch
-        scratch = <Arena>worker.scratch
-        make_records(
-            doc, 0, doc.length, worker.records.data(), owner.docs[doc.doc],
-            owner.lexicon, owner.reader, scratch,
-        )
-        return True
-    except BaseException as error:
-        owner.error = error
-        return False

@@ -15,13 +15,9 @@ from ...core.forms.wide import RowScorer
 from ...core.learner import Learner
 from ...core.model_file import require
 from ...core.recorder import Recorder
-from ...spacy_io.bridge import (
-    LEXICAL_COLUMNS,
-    LexemeReader,
-    find_words,
-    read_sent_starts,
-    read_tags,
-)
+from ...spacy_io.annotations import read_tags
+from ...spacy_io.lexemes import LEXICAL_COLUMNS, LexemeReader
+from ...spacy_io.tokens import find_words, read_sent_starts
 from ..classifier import (
     Classifier,
     SlotForm,

@@ -1,6 +1,6 @@
 from libcpp.vector cimport vector
 
-from ...spacy_io.bridge cimport ParseTokenC
+from ...spacy_io.tokens cimport ParseTokenC
 from ...core.learner cimport Learner
 from ...core.forms.line_table cimport SlotStageC, SlotTemplateC
 from ...core.program cimport LexemeRecC, Program

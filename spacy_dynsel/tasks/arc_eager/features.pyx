@@ -4,7 +4,7 @@ A slot is an atom, that is a column of the token that stands at some place: S0 o
 dependent of these, a neighbour. The places are found first, then the slots that a stage
 needs are read from the rows of tokens.
 """
-from ...spacy_io.bridge cimport ParseTokenC
+from ...spacy_io.tokens cimport ParseTokenC
 from ...core.hashing cimport fold, mix
 from ...core.lexicon cimport FIRST_VALUE, UNKNOWN
 from ...core.program cimport MAX_ATOMS, LexemeRecC, Program, ProgramC, TemplateC

@@ -9,15 +9,13 @@ import numpy as np
 from spacy.pipeline._parser_internals.nonproj import projectivize
 from spacy.tokens import Doc
 
-from ...spacy_io.bridge import (
+from ...spacy_io.annotations import read_parse, read_pos, read_tags
+from ...spacy_io.tokens import (
     find_blank_lines,
     find_words,
     hand_on_starts,
     read_lowers,
-    read_parse,
-    read_pos,
     read_sent_starts,
-    read_tags,
 )
 from ..word_tables import lookup_arrays, make_classes
 from .features import TagMap, tag_keys

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...spacy_io.bridge import LEXICAL_COLUMNS
+from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from .features import (
     ACTION_PLACES,
     BOUNDARY_PLACES,

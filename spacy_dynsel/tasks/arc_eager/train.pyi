@@ -4,7 +4,7 @@ from spacy.tokens import Doc
 from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...core.rank_learner import RankLearner
-from ...spacy_io.bridge import LexemeReader
+from ...spacy_io.lexemes import LexemeReader
 from .features import Features, TagMap
 from .ranking import RankFeatures
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.bridge cimport (
-    LexemeReader,
+from ...spacy_io.lexemes cimport LexemeReader
+from ...spacy_io.tokens cimport (
     ParseTokenC,
     SequenceC,
     find_records,
@@ -139,12 +139,9 @@ cdef class TrainingBatch:
         for i in range(whole.size()):
             offset = <int>whole[i].offset
             read_parse_tokens(&whole[i], self.tokens.data() + offset)
-            if not find_records(
-                &whole[i], 0, whole[i].length, &lexicon.c,
-                lexicon.before_start, lexicon.after_end, self.records.data() + offset,
-            ):
+            if not find_records(&whole[i], &lexicon.c, self.records.data() + offset):
                 make_records(
-                    &whole[i], 0, whole[i].length, self.records.data() + offset,
+                    &whole[i], NULL, whole[i].length, self.records.data() + offset,
                     docs[i], lexicon, reader, self.scratch,
                 )
             for j in range(1, whole[i].length + 1):

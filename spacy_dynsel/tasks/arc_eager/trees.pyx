@@ -1,7 +1,15 @@
-"""What gold trees look like, and what the oracle says about the way to them."""
+"""What trees look like, the arcs that were lifted to make them projective, and what the
+oracle says about the way to them."""
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
+from spacy.tokens.doc cimport Doc
+
+from ...core.typedefs cimport uint64_t
+from ...spacy_io.annotations cimport move_arcs
+
+from ...spacy_io.annotations import read_parse
+from ...spacy_io.tokens import find_words
 
 from .system cimport (
     GoldTree,
@@ -18,6 +26,10 @@ from .system cimport (
     settle,
     start,
 )
+
+cdef enum:
+    # How many tokens restore_arcs looks at to find a head.
+    MAX_SEARCH = 1000
 
 
 def classify_tree(const int32_t[::1] heads not None) -> str:
@@ -84,6 +96,61 @@ cdef int classify(const int* heads, int n, int* room) noexcept nogil:
     if n_done < n:
         return CYCLIC
     return PROJECTIVE if is_projective else CROSSING
+
+
+def restore_arcs(Doc doc not None, list lifted not None, dict labels not None) -> None:
+    """Give arcs that were lifted back to the heads that their labels speak of: the
+    first token below the head that has the right label, level by level. That is what
+    spaCy's deprojectivize does, whose time grows faster than with the square of the
+    length; here, the search for a head stops after MAX_SEARCH tokens.
+
+    doc (Doc): A doc whose trees are projective.
+    lifted (list[int]): The tokens with such labels, in order.
+    labels (dict): For the string ID of such a label those of its two parts: the label
+        without more, and that of the former head.
+    """
+    cdef int n = len(doc)
+    all_heads, all_deps = read_parse(doc)
+    cdef int32_t[::1] heads = all_heads
+    cdef uint64_t[::1] deps = all_deps
+    cdef const Py_ssize_t[::1] words = find_words(doc)
+    cdef vector[int] first           # the dependents of a token
+    cdef vector[int] next_one
+    cdef vector[int] queue
+    cdef int token, child, found, n_seen
+    cdef Py_ssize_t i
+    cdef size_t place
+    cdef uint64_t wanted
+    first.assign(n, NONE)
+    next_one.assign(n, NONE)
+    for i in range(words.shape[0] - 1, -1, -1):
+        token = <int>words[i]
+        if heads[token] >= 0 and heads[token] != token:
+            next_one[token] = first[heads[token]]
+            first[heads[token]] = token
+    for token in lifted:
+        if not 0 <= token < n:
+            raise IndexError(token)
+        deps[token], wanted = labels[deps[token]]
+        queue.assign(1, token if heads[token] < 0 else heads[token])
+        found = NONE
+        place = 0
+        n_seen = 0
+        while found == NONE and place < queue.size() and n_seen < MAX_SEARCH:
+            child = first[queue[place]]
+            while child != NONE and n_seen < MAX_SEARCH:
+                n_seen += 1
+                # Arcs that were given back before are no longer among these.
+                if child != token and heads[child] == queue[place]:
+                    if deps[child] == wanted:
+                        found = child
+                        break
+                    queue.push_back(child)
+                child = next_one[child]
+            place += 1
+        if found != NONE:
+            heads[token] = found
+    move_arcs(doc, lifted, heads, deps)
 
 
 def follow(const int32_t[::1] heads not None, choose) -> list:

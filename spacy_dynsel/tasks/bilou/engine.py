@@ -17,13 +17,15 @@ from ...core.forms.cached import MAX_LABELS, MAX_WEIGHT, Scorer, find_labels
 from ...core.model_file import require
 from ...core.program import Program
 from ...core.recorder import Recorder
-from ...spacy_io.bridge import KEEP, LEXICAL_COLUMNS, N_CASES, LexemeReader, find_words
+from ...spacy_io.lexemes import LEXICAL_COLUMNS, N_CASES, LexemeReader
+from ...spacy_io.tokens import find_words
 from ..classifier import CachedForm, Classifier, Inputs, find_columns, scale_margins
 from ..engine import Engine, Margin, Snapshot, Start
 from ..evidence import NO_RIVAL, Evidence, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..word_tables import N_RESERVED, NO_TABLE
+from .actions import KEEP
 from .explain import Explanations, explain_entities
 from .gazetteer import N_CODES, Gazetteer
 from .gazetteers import ARRAYS, Gazetteers, check_arrays, get_checksum

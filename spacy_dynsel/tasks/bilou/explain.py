@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from spacy.tokens import Doc
 
-from ...spacy_io.bridge import KEEP
 from ..explanation import Explanation
+from .actions import KEEP
 
 
 class EntityExplanation(NamedTuple):

@@ -12,6 +12,7 @@ from ...base.errors import Errors
 
 from ...core.hashing cimport fold, mix
 from ...core.lexicon cimport Arena
+from .actions cimport find_kind
 
 MAX_LISTS = MAX_LISTS_C
 MAX_ENTRY_TOKENS = MAX_ENTRY_TOKENS_C
@@ -161,14 +162,7 @@ cdef void match_lists(
                 exact = extend(exact, records[i].atoms[gazetteer.word_column])
             same = find_phrase(&gazetteer.exact, exact).lists >> number & 1
             for i in range(start, end):
-                if end - start == 1:
-                    kind = 3
-                elif i == start:
-                    kind = 0
-                elif i + 1 == end:
-                    kind = 2
-                else:
-                    kind = 1
+                kind = find_kind(i == start, i + 1 == end)
                 codes[i * gazetteer.n_lists + number] = <uint8_t>(1 + 2 * kind + same)
 
 

@@ -6,12 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from spacy.tokens import Doc, Span
 
-from ...spacy_io.bridge import (
-    KEEP,
-    find_words,
-    hand_on_starts,
-    read_sent_starts,
-)
+from ...spacy_io.tokens import find_words, hand_on_starts, read_sent_starts
+from .actions import KEEP
 from .loops import MISSING
 
 

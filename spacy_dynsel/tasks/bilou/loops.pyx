@@ -12,7 +12,6 @@ occurrence before and after. Records and columns lie in arrays with REACH entrie
 and after each sentence, so that a window is just an address into them.
 """
 cimport cython
-from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
@@ -20,27 +19,50 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.bridge cimport (
+from ...spacy_io.lexemes cimport (
     CASELESS,
-    KEEP_C,
     LOWER_CASE,
     TITLE_CASE,
     UPPER_CASE,
-    EntityTokenC,
     LexemeReader,
+)
+from ...spacy_io.tokens cimport (
+    EntityTokenC,
     SequenceC,
-    fill_spaces,
     find_records,
+    has_entity,
     make_records,
     read_docs,
     read_entity_words,
+)
+from .actions cimport (
+    BEGIN,
+    ENDS,
+    IN,
+    IS_FIXED,
+    IS_LAST,
+    KEEP_C,
+    LAST,
+    NONE,
+    STARTS,
+    STARTS_TEXT,
+    UNIT,
+    count_actions,
+    find_kind,
+    get_action,
+    is_valid,
+    kind_of,
+    mirror,
+    mirror_kind,
+    open_after,
+    type_of,
 )
 from .gazetteer cimport N_CODES_C, Gazetteer, GazetteerC, match_lists
 from ...core.hashing cimport fold, mix
 from ...core.leads cimport NO_DECISION as NO_DECISION_C
 from ...core.leads cimport NO_RIVAL, find_lead
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
-from ...core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
+from ...core.lexicon cimport FIRST_VALUE, Arena, Lexicon
 from ...core.program cimport ContextC, LexemeRecC, Program, get_key
 from ...core.forms.cached cimport (
     DecisionC,
@@ -53,13 +75,12 @@ from ...core.forms.cached cimport (
 )
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint32_t, uint64_t
 from ...core.vectors cimport bare_vector
-from ...core.workers cimport atomic_int, require_memory_for_gil, run_workers
+from ...core.workers cimport atomic_int
+from ..run cimport DocRun
 
 cdef enum:
     REACH_C = 2
     N_PLACES = 9
-    # Tokens that a thread takes at once; docs are not divided.
-    TASK = 2048
     # For how many tokens the rows of lexemes are added up before they are decided, and
     # how many tokens ahead of that the rows are asked for.
     AHEAD_TOKENS = 16
@@ -67,17 +88,9 @@ cdef enum:
     # For how many tokens it is remembered how a word was labelled.
     MEMORY = 1000
     N_CASE_SETS_C = 17
-    NONE = -1
     MISSING_C = -1
     VALID = 32767
     NOT_VALID = -32768
-
-cdef enum:
-    # The kinds of actions.
-    BEGIN = 0
-    IN = 1
-    LAST = 2
-    UNIT = 3
 
 cdef enum:
     # What the task itself writes for a token.
@@ -90,15 +103,6 @@ cdef enum:
     LISTS
     # Here start the columns of the single lists.
     N_COLUMNS
-
-cdef enum:
-    # Of a step: the entity cannot go on after it; it starts or ends a sentence, as read;
-    # it starts one in the text; it is not to be decided.
-    IS_LAST = 1
-    STARTS = 2
-    ENDS = 4
-    STARTS_TEXT = 8
-    IS_FIXED = 16
 
 REACH = REACH_C
 NO_DECISION = NO_DECISION_C
@@ -165,7 +169,6 @@ cdef cppclass Scratch:
     bare_vector[score_t] closed_limits     # [2][width], by IS_LAST
     bare_vector[score_t] open_limits  # [width]
     bare_vector[uint8_t] costs
-    PyObject* arena                   # the memory of records that are not kept, or NULL
 
 
 class EntityBatch:
@@ -277,7 +280,7 @@ cdef class Task:
             or program.c.n_columns > self.c.n_lexical
             or program.c.n_places > N_PLACES
             or program.c.n_values > (2 * REACH_C + 1) * self.c.n_dynamic
-            or n_labels != 1 + 4 * self.c.n_types
+            or n_labels != count_actions(self.c.n_types)
         ):
             raise ValueError(Errors.DS216.format(what="templates, labels and a task"))
         return 0
@@ -304,46 +307,16 @@ cdef class Task:
         return 0
 
 
-cdef inline int type_of(int action) noexcept nogil:
-    return (action - 1) // 4
-
-
-cdef inline int kind_of(int action) noexcept nogil:
-    return (action - 1) % 4
-
-
-cdef inline int open_after(int action) noexcept nogil:
-    """The type of the entity that is open after an action, or NONE."""
-    if action <= 0 or kind_of(action) >= LAST:
-        return NONE
-    return type_of(action)
-
-
-cdef inline int mirror(int action) noexcept nogil:
-    """An action as it is called when the text is read in the other direction."""
-    if action <= 0:
-        return action
-    if kind_of(action) == BEGIN:
-        return action + LAST - BEGIN
-    if kind_of(action) == LAST:
-        return action + BEGIN - LAST
-    return action
-
-
 cdef int preset_action(
     const TaskC* task, const EntityTokenC* tokens, int n, int i
 ) noexcept nogil:
     """The action that stands for an entity which is set already: in the order of the
     text, O for a blocked token or an unknown type."""
-    cdef int t, kind
+    cdef int t
     cdef bint goes_on = i + 1 < n and tokens[i + 1].iob == 1
     for t in range(task.n_types):
         if task.types[t] == tokens[i].type:
-            if tokens[i].iob == 3:
-                kind = BEGIN if goes_on else UNIT
-            else:
-                kind = IN if goes_on else LAST
-            return 1 + 4 * t + kind
+            return get_action(t, find_kind(tokens[i].iob == 3, not goes_on))
     return 0
 
 
@@ -355,6 +328,35 @@ cdef void drop_spaces(Scratch* s, int n_words) noexcept nogil:
             s.token_records[i] = s.token_records[s.tokens[i].token]
         s.tokens.resize(n_words)
         s.token_records.resize(n_words)
+
+
+cdef void fill_spaces(
+    const TaskC* task, Scratch* s, const SequenceC* doc, uint16_t* actions, int32_t* leads
+) noexcept nogil:
+    """Give white space its actions: within an entity it goes on, elsewhere it is
+    outside, and where an entity was set it may keep its annotation.
+
+    actions: [length] Those of words are there.
+    leads: [length] Where to note that nothing was decided, or NULL.
+    """
+    cdef uint16_t inside = 0
+    cdef int n = <int>s.tokens.size()
+    cdef int token = 0
+    cdef int i, end
+    for i in range(n + 1):
+        end = s.tokens[i].token if i < n else doc.length
+        while token < end:
+            actions[token] = inside
+            if task.keeps and has_entity(doc, token):
+                actions[token] = KEEP_C
+            if leads != NULL:
+                leads[token] = NO_DECISION_C
+            token += 1
+        if i < n:
+            inside = 0
+            if actions[token] != KEEP_C and open_after(actions[token]) != NONE:
+                inside = <uint16_t>get_action(open_after(actions[token]), IN)
+            token += 1
 
 
 cdef void arrange(
@@ -458,7 +460,7 @@ cdef void look_up_lists(const TaskC* task, Scratch* s) noexcept nogil:
                 continue
             if task.backwards:
                 kind = (code - 1) // 2
-                code = <uint8_t>(1 + 2 * (mirror(1 + kind) - 1) + (code - 1) % 2)
+                code = <uint8_t>(1 + 2 * mirror_kind(kind) + (code - 1) % 2)
             columns[N_COLUMNS + number] = code
             state = mix(state, <uint64_t>(number * 16 + code))
         if state:
@@ -648,21 +650,10 @@ cdef inline void act(
         s.stats[s.words[step]].n_entities += 1
 
 
-cdef inline bint is_valid(uint8_t flags, int open_type, int action) noexcept nogil:
-    """Whether an action is possible, given the type of the open entity or NONE."""
-    if action == 0 or kind_of(action) == UNIT:
-        return open_type == NONE
-    if kind_of(action) == BEGIN:
-        return open_type == NONE and not flags & IS_LAST
-    if kind_of(action) == IN:
-        return type_of(action) == open_type and not flags & IS_LAST
-    return type_of(action) == open_type
-
-
 cdef void prepare_counts(const TaskC* task, Scratch* s) noexcept nogil:
     s.counts.assign(task.n_types + 1, 0)
     s.counted.resize(task.n_types + 1)
-    s.costs.resize(1 + 4 * task.n_types)
+    s.costs.resize(count_actions(task.n_types))
 
 
 cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogil:
@@ -675,7 +666,7 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
     prepare_counts(task, s)
     for flags in range(2):
         row = s.closed_limits.data() + flags * width
-        for action in range(1 + 4 * task.n_types):
+        for action in range(count_actions(task.n_types)):
             if is_valid(<uint8_t>flags, NONE, action):
                 row[action] = VALID
 
@@ -711,54 +702,45 @@ cdef DecisionC decide_step(
     else:
         limits = s.open_limits.data()
         if not flags & IS_LAST:
-            limits[1 + 4 * open_type + IN] = VALID
-        limits[1 + 4 * open_type + LAST] = VALID
+            limits[get_action(open_type, IN)] = VALID
+        limits[get_action(open_type, LAST)] = VALID
     decision = decide(scorer, context, limits, margins, scores)
     if lead != NULL:
         lead[0] = find_lead(scores, limits, scorer.width, decision.label)
     if open_type != NONE:
-        limits[1 + 4 * open_type + IN] = NOT_VALID
-        limits[1 + 4 * open_type + LAST] = NOT_VALID
+        limits[get_action(open_type, IN)] = NOT_VALID
+        limits[get_action(open_type, LAST)] = NOT_VALID
     return decision
 
 
-cdef struct JobC:
-    PyObject* owner
-    const TaskC* task
-    SequenceC* docs
-    int* tasks               # [n_tasks + 1] into docs
-    int n_tasks
-    atomic_int* next_task
-    const ScorerC* scorer
-    const LexiconC* lexicon
-    LexemeRecC* before_start
-    LexemeRecC* after_end
-    LexemeRecC* absent
-    const int* margins
+@cython.auto_pickle(False)
+cdef class EntityRun(DocRun):
+    """Docs whose entities are recognized."""
+    cdef const TaskC* task
+    cdef const ScorerC* scorer
+    cdef const int* margins
     # What a first pass found, or NULL.
-    const uint16_t* first
-    const score_t* support
-    uint16_t* actions
+    cdef const uint16_t* first
+    cdef const score_t* support
+    cdef uint16_t* actions
     # Where to write what a second pass is to add, or NULL; how much for a lead of 1, and
     # how much at most.
-    score_t* support_out
-    double support_for_lead
-    int max_support
-    int32_t* leads           # or NULL
-    uint8_t* stages          # or NULL
-    int n_threads
-    atomic_int* n_kept       # words that keep their annotation
-    uint64_t* stage_counts   # [n_threads][n_stages]
+    cdef score_t* support_out
+    cdef double support_for_lead
+    cdef int max_support
+    cdef int32_t* leads      # or NULL
+    cdef uint8_t* stages     # or NULL
+    cdef atomic_int n_kept   # words that keep their annotation
 
-
-@cython.auto_pickle(False)
-cdef class _Job:
-    """What the threads need the GIL for."""
-    cdef list docs
-    cdef Lexicon lexicon
-    cdef LexemeReader reader
-    cdef list arenas
-    cdef object error
+    cdef void work(self, int thread) noexcept nogil:
+        cdef Scratch scratch
+        cdef int i, first, end
+        scratch.epoch = 0
+        prepare_limits(self.task, &scratch, self.scorer.width)
+        while self.take(&first, &end):
+            for i in range(first, end):
+                if not read_doc(self, thread, &self.sequences[i], &scratch):
+                    return
 
 
 cdef int check_first(
@@ -769,7 +751,7 @@ cdef int check_first(
     cdef Py_ssize_t i
     if fits:
         for i in range(actions.shape[0]):
-            fits &= actions[i] <= 4 * task.n_types or actions[i] == KEEP_C
+            fits &= actions[i] < count_actions(task.n_types) or actions[i] == KEEP_C
     if not fits:
         raise ValueError(Errors.DS216.format(what="docs and a first pass"))
     return 0
@@ -803,227 +785,133 @@ def predict(
     cdef score_t[::1] support_out_view
     cdef int32_t[::1] lead_view
     cdef uint8_t[::1] stage_view
-    cdef vector[SequenceC] sequences
-    cdef vector[int] tasks
     cdef vector[int] c_margins = margins
-    cdef atomic_int next_task
-    cdef JobC job
-    cdef _Job owner = _Job.__new__(_Job)
-    cdef int i, size = 0
-    cdef atomic_int n_kept
+    cdef EntityRun run = EntityRun()
     cdef uint16_t[::1] action_view
-    cdef uint64_t[:, ::1] count_view
-    cdef int64_t[::1] end_view
-    cdef bint has_memory
     reader.check_scorer(lexicon, scorer)
     task.check(lexicon, reader)
     task.check_scorer(scorer)
     if <int>c_margins.size() < scorer.c.n_stages - 1:
         raise ValueError(Errors.DS216.format(what="margins and stages"))
-    # A copy of its own keeps the docs alive, whatever happens to the list.
-    docs = docs[:]
-    n_tokens = read_docs(docs, sequences)
+    run.read(docs, lexicon, reader, n_threads, scorer.c.n_stages)
     if first is not None:
         first_view = first.actions
         support_view = first.support
-        check_first(&task.c, first_view, support_view, n_tokens)
-    ends = np.empty(len(docs), dtype="int64")
-    end_view = ends
-    actions = np.empty(n_tokens, dtype="uint16")
-    support = np.zeros(n_tokens, dtype="int16") if support_for_lead else None
-    leads = np.full(n_tokens, NO_RIVAL, dtype="int32") if with_leads else None
-    stages = np.zeros(n_tokens, dtype="uint8") if with_leads else None
-    tasks.push_back(0)
-    for i in range(<int>sequences.size()):
-        size += sequences[i].length
-        end_view[i] = sequences[i].offset + sequences[i].length
-        if size >= TASK or i + 1 == <int>sequences.size():
-            tasks.push_back(i + 1)
-            size = 0
-    job.n_tasks = <int>tasks.size() - 1
-    job.n_threads = max(1, min(n_threads, job.n_tasks))
-    counts = np.zeros((job.n_threads, scorer.c.n_stages), dtype="uint64")
-    if n_tokens:
+        check_first(&task.c, first_view, support_view, run.n_tokens)
+    actions = np.empty(run.n_tokens, dtype="uint16")
+    support = np.zeros(run.n_tokens, dtype="int16") if support_for_lead else None
+    leads = np.full(run.n_tokens, NO_RIVAL, dtype="int32") if with_leads else None
+    stages = np.zeros(run.n_tokens, dtype="uint8") if with_leads else None
+    run.n_kept.store(0)
+    if run.n_tokens:
         action_view = actions
-        count_view = counts
-        owner.docs = docs
-        owner.lexicon = lexicon
-        owner.reader = reader
-        owner.arenas = []
-        owner.error = None
-        next_task.store(0)
-        n_kept.store(0)
-        job.n_kept = &n_kept
-        job.owner = <PyObject*>owner
-        job.task = &task.c
-        job.docs = sequences.data()
-        job.tasks = tasks.data()
-        job.next_task = &next_task
-        job.scorer = &scorer.c
-        job.lexicon = &lexicon.c
-        job.before_start = lexicon.before_start
-        job.after_end = lexicon.after_end
-        job.absent = lexicon.absent
-        job.margins = c_margins.data()
-        job.actions = &action_view[0]
-        job.first = NULL
-        job.support = NULL
+        run.task = &task.c
+        run.scorer = &scorer.c
+        run.margins = c_margins.data()
+        run.actions = &action_view[0]
         if first is not None:
-            job.first = &first_view[0]
-            job.support = &support_view[0]
-        job.support_out = NULL
+            run.first = &first_view[0]
+            run.support = &support_view[0]
         if support is not None:
             support_out_view = support
-            job.support_out = &support_out_view[0]
-        job.leads = NULL
-        job.stages = NULL
+            run.support_out = &support_out_view[0]
+            run.support_for_lead = support_for_lead
+            run.max_support = max_support
         if with_leads:
             lead_view = leads
             stage_view = stages
-            job.leads = &lead_view[0]
-            job.stages = &stage_view[0]
-        job.support_for_lead = support_for_lead
-        job.max_support = max_support
-        job.stage_counts = &count_view[0, 0]
-        with nogil:
-            has_memory = run_workers(job.n_threads, work, &job)
-        if owner.error is not None:
-            raise owner.error
-        if not has_memory:
-            raise MemoryError()
-    # One row is not worth a call of numpy, which single docs would feel.
-    stage_counts = counts[0] if job.n_threads == 1 else counts.sum(axis=0)
-    has_kept = n_tokens > 0 and n_kept.fetch_add(0) > 0
-    return EntityBatch(actions, ends, stage_counts, has_kept, support, leads, stages)
-
-
-cdef void work(void* data, int worker) noexcept nogil:
-    cdef JobC* job = <JobC*>data
-    cdef Scratch scratch
-    cdef int task, i
-    cdef bint good = True
-    scratch.epoch = 0
-    scratch.arena = NULL
-    prepare_limits(job.task, &scratch, job.scorer.width)
-    while good:
-        task = job.next_task.fetch_add(1)
-        if task >= job.n_tasks:
-            break
-        for i in range(job.tasks[task], job.tasks[task + 1]):
-            if not read_doc(job, worker, &job.docs[i], &scratch):
-                good = False
-                break
+            run.leads = &lead_view[0]
+            run.stages = &stage_view[0]
+        run.start()
+    has_kept = run.n_kept.fetch_add(0) > 0
+    return EntityBatch(
+        actions, run.ends, run.sum_counts(), has_kept, support, leads, stages
+    )
 
 
 cdef bint read_doc(
-    JobC* job, int worker, const SequenceC* doc, Scratch* s
+    EntityRun run, int thread, const SequenceC* doc, Scratch* s
 ) noexcept nogil:
     """Recognize the entities of a doc. RETURNS: False after an error."""
-    cdef uint16_t* actions = job.actions + doc.offset
-    cdef uint64_t* counts = job.stage_counts + worker * job.scorer.n_stages
+    cdef uint16_t* actions = run.actions + doc.offset
+    cdef LexemeRecC* absent = run.lexicon.absent
+    cdef uint64_t* counts = run.counts + thread * run.n_counts
     cdef LexemeRecC* places[N_PLACES]
     cdef ContextC context
     cdef DecisionC decision
-    cdef bint complete
     cdef int n = doc.length
     cdef score_t* scores
     cdef int i, step, token, lead, open_type = NONE
     cdef int n_kept = 0
     cdef int* wanted_lead = NULL
-    if job.support_out != NULL or job.leads != NULL:
+    if run.support_out != NULL or run.leads != NULL:
         wanted_lead = &lead
     s.tokens.resize(n)
     s.token_records.resize(n)
-    complete = find_records(
-        doc, 0, n, job.lexicon, job.before_start, job.after_end, s.token_records.data()
-    )
-    if not complete:
-        require_memory_for_gil()
-        if not complete_records(job, doc, s):
-            return False
+    if not run.find(thread, doc, s.token_records.data()):
+        return False
     n = read_entity_words(doc, s.tokens.data())
     drop_spaces(s, n)
-    arrange(job.task, s, job.before_start, job.after_end)
-    if job.task.remembers:
-        gather_words(job.task, s)
-    if job.task.gazetteer != NULL:
-        look_up_lists(job.task, s)
+    arrange(run.task, s, run.lexicon.before_start, run.lexicon.after_end)
+    if run.task.remembers:
+        gather_words(run.task, s)
+    if run.task.gazetteer != NULL:
+        look_up_lists(run.task, s)
     for step in range(n):
         if step % AHEAD_TOKENS == 0:
             # First what does not depend on actions, for some steps at once.
             for i in range(step, min(step + AHEAD_TOKENS, n)):
                 if i + AHEAD_ROWS < n:
                     prefetch_rows(s.records[s.positions[i + AHEAD_ROWS]])
-                find_places(job.task, s, i, job.absent, places)
+                find_places(run.task, s, i, absent, places)
                 context.lexemes = places
                 sum_fused(
-                    job.scorer, 0, &context,
-                    s.scores.data() + <size_t>(i - step) * job.scorer.width,
+                    run.scorer, 0, &context,
+                    s.scores.data() + <size_t>(i - step) * run.scorer.width,
                 )
         if s.flags[step] & IS_FIXED:
             # The columns of the word after it are needed all the same.
-            look(job.task, s, step, job.absent, places, &context)
-            act(job.task, s, step, s.actions[step])
+            look(run.task, s, step, absent, places, &context)
+            act(run.task, s, step, s.actions[step])
             actions[s.token_of[step]] = KEEP_C
             n_kept += 1
             open_type = NONE
             continue
-        look(job.task, s, step, job.absent, places, &context)
+        look(run.task, s, step, absent, places, &context)
         token = s.token_of[step]
-        scores = s.scores.data() + <size_t>(step % AHEAD_TOKENS) * job.scorer.width
-        if job.first != NULL:
+        scores = s.scores.data() + <size_t>(step % AHEAD_TOKENS) * run.scorer.width
+        if run.first != NULL:
             add_support(
-                job.task, job.first[doc.offset + token],
-                job.support[doc.offset + token], scores,
+                run.task, run.first[doc.offset + token],
+                run.support[doc.offset + token], scores,
             )
         decision = decide_step(
-            job.task, s, step, open_type, job.scorer, &context, job.margins, scores,
+            run.task, s, step, open_type, run.scorer, &context, run.margins, scores,
             wanted_lead,
         )
-        if job.leads != NULL:
-            job.leads[doc.offset + token] = lead
-            job.stages[doc.offset + token] = <uint8_t>decision.stage
-        if job.support_out != NULL and lead != NO_RIVAL:
-            job.support_out[doc.offset + token] = <score_t>min(
-                job.max_support, <int64_t>(lead * job.support_for_lead)
+        if run.leads != NULL:
+            run.leads[doc.offset + token] = lead
+            run.stages[doc.offset + token] = <uint8_t>decision.stage
+        if run.support_out != NULL and lead != NO_RIVAL:
+            run.support_out[doc.offset + token] = <score_t>min(
+                run.max_support, <int64_t>(lead * run.support_for_lead)
             )
         counts[decision.stage] += 1
-        act(job.task, s, step, decision.label)
+        act(run.task, s, step, decision.label)
         open_type = open_after(decision.label)
-        if job.task.backwards:
+        if run.task.backwards:
             actions[token] = <uint16_t>mirror(decision.label)
         else:
             actions[token] = <uint16_t>decision.label
     if n < doc.length:
         fill_spaces(
-            doc, job.task.keeps, actions,
-            job.leads + doc.offset if job.leads != NULL else NULL,
+            run.task, s, doc, actions,
+            run.leads + doc.offset if run.leads != NULL else NULL,
         )
     if n_kept:
-        job.n_kept.fetch_add(n_kept)
-    if not complete:
-        (<Arena>s.arena).clear()
+        run.n_kept.fetch_add(n_kept)
+    run.clear_scratch(thread)
     return True
-
-
-cdef bint complete_records(JobC* job, const SequenceC* doc, Scratch* s) noexcept with gil:
-    """RETURNS: False after an error."""
-    cdef _Job owner = <_Job>job.owner
-    cdef Arena arena
-    try:
-        if s.arena == NULL:
-            arena = Arena()
-            owner.arenas.append(arena)
-            s.arena = <PyObject*>arena
-        arena = <Arena>s.arena
-        make_records(
-            doc, 0, doc.length, s.token_records.data(), owner.docs[doc.doc],
-            owner.lexicon, owner.reader, arena,
-        )
-        return True
-    except BaseException as error:
-        owner.error = error
-        return False
 
 
 cdef void lay_out(
@@ -1115,12 +1003,9 @@ cdef class Readings:
         self.records.resize(self.n_tokens)
         for i in range(<int>self.sequences.size()):
             records = self.records.data() + self.sequences[i].offset
-            if not find_records(
-                &self.sequences[i], 0, self.sequences[i].length, &lexicon.c,
-                lexicon.before_start, lexicon.after_end, records,
-            ):
+            if not find_records(&self.sequences[i], &lexicon.c, records):
                 make_records(
-                    &self.sequences[i], 0, self.sequences[i].length, records, docs[i],
+                    &self.sequences[i], NULL, self.sequences[i].length, records, docs[i],
                     lexicon, reader, self.arena,
                 )
 
@@ -1178,7 +1063,7 @@ cdef class TrainingBatch(Readings):
         fits = gold.shape[0] == n_tokens and negatives.shape[1] == 3
         if fits:
             for i in range(n_tokens):
-                fits &= -1 <= gold[i] <= 4 * task.c.n_types
+                fits &= -1 <= gold[i] < count_actions(task.c.n_types)
             for i in range(negatives.shape[0]):
                 fits &= 0 <= negatives[i, 0] < negatives[i, 1] <= n_tokens
                 fits &= 0 <= negatives[i, 2] < task.c.n_types
@@ -1215,14 +1100,14 @@ cdef class TrainingBatch(Readings):
         cdef int correct = NONE
         if gold == MISSING_C:
             cost = CORRECT
-        for label in range(1 + 4 * task.n_types):
+        for label in range(count_actions(task.n_types)):
             costs[label] = INVALID
         if open_type == NONE:
             costs[0] = cost
             for t in range(task.n_types):
                 if not flags & IS_LAST:
-                    costs[1 + 4 * t + BEGIN] = cost
-                costs[1 + 4 * t + UNIT] = cost
+                    costs[get_action(t, BEGIN)] = cost
+                costs[get_action(t, UNIT)] = cost
             if gold != MISSING_C:
                 # Inside of an entity whose beginning was missed, nothing is left to do.
                 if gold == 0 or kind_of(gold) == IN or kind_of(gold) == LAST:
@@ -1230,14 +1115,14 @@ cdef class TrainingBatch(Readings):
                 elif costs[gold] == WRONG:
                     costs[gold] = CORRECT
         else:
-            label = 1 + 4 * open_type
             if not flags & IS_LAST:
-                costs[label + IN] = cost
-            costs[label + LAST] = cost
+                costs[get_action(open_type, IN)] = cost
+            costs[get_action(open_type, LAST)] = cost
             if gold != MISSING_C:
                 after = self.gold_action(doc, s, opened)
-                if (after == MISSING_C or after == label + BEGIN) and (
-                    gold == label + IN or gold == label + LAST
+                if (after == MISSING_C or after == get_action(open_type, BEGIN)) and (
+                    gold == get_action(open_type, IN)
+                    or gold == get_action(open_type, LAST)
                 ):
                     if costs[gold] == WRONG:
                         costs[gold] = CORRECT
@@ -1247,14 +1132,14 @@ cdef class TrainingBatch(Readings):
                     after = 0
                     if not flags & ENDS:
                         after = self.gold_action(doc, s, step + 1)
-                    if costs[label + LAST] == WRONG:
-                        costs[label + LAST] = CORRECT
-                    if costs[label + IN] == WRONG and not (
+                    if costs[get_action(open_type, LAST)] == WRONG:
+                        costs[get_action(open_type, LAST)] = CORRECT
+                    if costs[get_action(open_type, IN)] == WRONG and not (
                         after > 0 and (kind_of(after) == BEGIN or kind_of(after) == UNIT)
                     ):
-                        costs[label + IN] = CORRECT
+                        costs[get_action(open_type, IN)] = CORRECT
         self.exclude_negatives(doc, s, step, open_type, opened)
-        for label in range(1 + 4 * task.n_types):
+        for label in range(count_actions(task.n_types)):
             if costs[label] == CORRECT:
                 n_correct += 1
                 correct = label
@@ -1267,27 +1152,27 @@ cdef class TrainingBatch(Readings):
         cdef int64_t first, last
         cdef int64_t token = doc.offset + s.token_of[step]
         cdef int64_t place, i
-        cdef int action
+        cdef int type_
         for place in range(self.bounds[token], self.bounds[token + 1]):
             i = self.listed[place]
             first = self.negatives[i, 0]
             last = self.negatives[i, 1] - 1
-            action = 1 + 4 * <int>self.negatives[i, 2]
+            type_ = <int>self.negatives[i, 2]
             if self.task.c.backwards:
                 first, last = last, first
             if first == last:
-                if token == first and open_type == NONE and s.costs[action + UNIT] == CORRECT:
-                    s.costs[action + UNIT] = WRONG
-            elif token == last and open_type == self.negatives[i, 2]:
+                if token == first and open_type == NONE and s.costs[get_action(type_, UNIT)] == CORRECT:
+                    s.costs[get_action(type_, UNIT)] = WRONG
+            elif token == last and open_type == type_:
                 if (
                     <int64_t>doc.offset + s.token_of[opened] == first
-                    and s.costs[action + LAST] == CORRECT
+                    and s.costs[get_action(type_, LAST)] == CORRECT
                 ):
-                    s.costs[action + LAST] = WRONG
-            elif token == first and open_type == NONE and s.costs[action + BEGIN] == CORRECT:
+                    s.costs[get_action(type_, LAST)] = WRONG
+            elif token == first and open_type == NONE and s.costs[get_action(type_, BEGIN)] == CORRECT:
                 # Where the entity could only end with the span, it must not begin.
                 if not s.flags[step] & IS_LAST and s.flags[step + 1] & IS_LAST:
-                    s.costs[action + BEGIN] = WRONG
+                    s.costs[get_action(type_, BEGIN)] = WRONG
 
     def count(self, Learner learner not None) -> None:
         """Count features, with the true actions as history."""
@@ -1386,7 +1271,7 @@ cdef class Guessing(Readings):
                         view[doc.offset + s.token_of[step]] = KEEP_C
                         open_type = NONE
                         continue
-                    for action in range(1 + 4 * task.n_types):
+                    for action in range(count_actions(task.n_types)):
                         s.costs[action] = INVALID
                         if is_valid(s.flags[step], open_type, action):
                             s.costs[action] = CORRECT
@@ -1397,7 +1282,7 @@ cdef class Guessing(Readings):
                         action = mirror(action)
                     view[doc.offset + s.token_of[step]] = <uint16_t>action
                 if doc.length:
-                    fill_spaces(doc, task.keeps, &view[doc.offset], NULL)
+                    fill_spaces(task, s, doc, &view[doc.offset], NULL)
         return actions
 
 
@@ -1429,7 +1314,7 @@ cdef class Explaining(Readings):
         task = &self.task.c
         if <size_t>actions.shape[0] != self.n_tokens:
             raise ValueError(Errors.DS216.format(what="docs and actions"))
-        n_actions = 1 + 4 * task.n_types
+        n_actions = count_actions(task.n_types)
         parts = np.zeros(
             (self.n_tokens, scorer.c.program.n_templates, scorer.c.width), dtype="int16"
         )

@@ -17,7 +17,9 @@ from ...core.forms.cached import MAX_LABELS
 from ...core.learner import Learner
 from ...core.model_file import require
 from ...core.recorder import Recorder
-from ...spacy_io.bridge import LEXICAL_COLUMNS, SPACE_TAG, read_lowers
+from ...spacy_io.annotations import SPACE_TAG
+from ...spacy_io.lexemes import LEXICAL_COLUMNS
+from ...spacy_io.tokens import read_lowers
 from ..classifier import (
     CachedForm,
     Classifier,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from spacy.tokens import Doc
 
-from ...spacy_io.bridge import find_words, hand_on_starts, read_sent_starts
+from ...spacy_io.tokens import find_words, hand_on_starts, read_sent_starts
 from .loops import MISSING
 
 

@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 from ...core.forms.cached import Scorer
 from ...core.learner import Learner
 from ...core.lexicon import Lexicon
-from ...spacy_io.bridge import LexemeReader
+from ...spacy_io.lexemes import LexemeReader
 
 REACH: int
 MISSING: int

@@ -9,7 +9,6 @@ Where templates look at the tags of words to come, these are what the first stag
 which sees no tags and so does not have to wait for them.
 """
 cimport cython
-from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
@@ -18,19 +17,19 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.bridge cimport (
-    SPACE_TAG_C,
-    LexemeReader,
+from ...spacy_io.annotations cimport SPACE_TAG_C
+from ...spacy_io.lexemes cimport LexemeReader
+from ...spacy_io.tokens cimport (
     SequenceC,
-    make_word_records,
+    make_records,
     read_docs,
     read_neighbours,
     read_words,
     sentence_end,
 )
-from ...core.leads cimport NO_DECISION, find_lead
+from ...core.leads cimport NO_DECISION, fill_limits, find_lead
 from ...core.learner cimport CORRECT, WRONG, Learner, StepC
-from ...core.lexicon cimport UNKNOWN, Arena, Lexicon, LexiconC, look_up
+from ...core.lexicon cimport UNKNOWN, Arena, Lexicon, look_up
 from ...core.program cimport HIDDEN, ContextC, LexemeRecC, ProgramC, get_key
 from ...core.forms.cached cimport (
     DecisionC,
@@ -43,13 +42,12 @@ from ...core.forms.cached cimport (
 )
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 from ...core.vectors cimport bare_vector
-from ...core.workers cimport atomic_int, require_memory_for_gil, run_workers
+from ..run cimport DocRun
 
 cdef enum:
     REACH_C = 3
-    # Tokens whose records are gathered at once, and tokens that a thread takes at once.
+    # Tokens whose records are gathered at once.
     BLOCK = 1024
-    TASK = 2048
     # The first stage of a word to come looks at as many words again.
     REACH_AFTER = 2 * REACH_C
     ROOM = REACH_C + REACH_AFTER
@@ -94,26 +92,6 @@ class TagBatch:
         return self.labels[self.ends[i - 1] if i else 0 : self.ends[i]]
 
 
-cdef struct JobC:
-    PyObject* owner
-    SequenceC* docs
-    size_t n_tokens
-    int* tasks               # [n_tasks + 1] into docs
-    int n_tasks
-    atomic_int* next_task
-    const ScorerC* scorer
-    const LexiconC* lexicon
-    LexemeRecC* before_start
-    LexemeRecC* after_end
-    const score_t* limits
-    const int* margins
-    bint is_first_free
-    uint16_t* labels
-    int32_t* leads           # or NULL
-    uint8_t* stages          # or NULL
-    uint64_t* stage_counts   # [n_threads][n_stages]
-
-
 cdef struct PieceC:
     # A part of a sentence, and where its first word is in the arrays of a worker.
     const SequenceC* doc
@@ -132,19 +110,56 @@ cdef struct WorkerC:
     bare_vector[atom_t] tags
     bare_vector[score_t] scores   # [RING][width]
     bare_vector[DecisionC] decisions  # [RING]
-    PyObject* scratch        # the memory of records that are not kept, or NULL
     int n                    # words in the arrays, with what stands between sentences
+    int thread
     uint64_t* stage_counts
 
 
 @cython.auto_pickle(False)
-cdef class _Job:
-    """What the threads need the GIL for."""
-    cdef list docs
-    cdef Lexicon lexicon
-    cdef LexemeReader reader
-    cdef list arenas
-    cdef object error
+cdef class TaggingRun(DocRun):
+    """Docs that are tagged."""
+    cdef const ScorerC* scorer
+    cdef const score_t* limits
+    cdef const int* margins
+    cdef bint is_first_free
+    cdef uint16_t* labels
+    cdef int32_t* leads      # or NULL
+    cdef uint8_t* stages     # or NULL
+
+    cdef void work(self, int thread) noexcept nogil:
+        """Gather sentences up to a block and tag them together, so that memory is
+        waited for once a block and not once a sentence."""
+        cdef WorkerC worker
+        cdef PieceC piece
+        cdef int i, start, end, first, last
+        cdef int first_doc, end_doc
+        cdef int room = min(<size_t>BLOCK, self.n_tokens) + ROOM
+        worker.orths.resize(room)
+        worker.words.resize(room)
+        worker.records.resize(room)
+        worker.tags.resize(room)
+        worker.scores.resize(<size_t>RING * self.scorer.width)
+        worker.decisions.resize(RING)
+        worker.thread = thread
+        worker.stage_counts = self.counts + thread * self.n_counts
+        worker.n = 0
+        while self.take(&first_doc, &end_doc):
+            for i in range(first_doc, end_doc):
+                piece.doc = &self.sequences[i]
+                start = 0
+                while start < piece.doc.length:
+                    end = sentence_end(piece.doc, start)
+                    first = start
+                    while first < end:
+                        last = first + min(end - first, <int>BLOCK)
+                        if worker.n + ROOM + last - first > room:
+                            if not tag_block(self, &worker):
+                                return
+                        read_piece(self, &worker, &piece, start, first, last, end)
+                        first = last
+                    start = end
+            if not tag_block(self, &worker):
+                return
 
 
 cdef bint is_first_stage_free(const ProgramC* program) noexcept nogil:
@@ -166,17 +181,6 @@ cdef bint looks_ahead(const ProgramC* program) noexcept nogil:
             if atom.place < 0 and atom.column > REACH_C:
                 return True
     return False
-
-
-def _doc_ends(docs):
-    ends = np.empty(len(docs), dtype="int64")
-    cdef int64_t[::1] view = ends
-    cdef int64_t end = 0
-    cdef Py_ssize_t i
-    for i in range(len(docs)):
-        end += len(docs[i])
-        view[i] = end
-    return ends
 
 
 cdef int check_program(const ProgramC* program) except -1:
@@ -216,122 +220,38 @@ def predict(
     n_threads (int): How many threads to use at most. The result does not depend on it.
     with_leads (bool): Whether to say how sure the decisions are.
     """
-    cdef vector[SequenceC] sequences
-    cdef vector[int] tasks
     cdef vector[int] c_margins = margins
     cdef vector[score_t] limits
-    cdef atomic_int next_task
-    cdef JobC job
-    cdef _Job owner = _Job.__new__(_Job)
-    cdef int i, size = 0
-    cdef bint has_memory
+    cdef TaggingRun run = TaggingRun()
     cdef uint16_t[::1] label_view
     cdef int32_t[::1] lead_view
     cdef uint8_t[::1] stage_view
-    cdef uint64_t[:, ::1] count_view
     check_scorer(lexicon, reader, scorer)
     if <int>c_margins.size() < scorer.c.n_stages - 1:
         raise ValueError(Errors.DS216.format(what="margins and stages"))
-    # A copy of its own keeps the docs alive, whatever happens to the list.
-    docs = docs[:]
-    n_tokens = read_docs(docs, sequences)
-    labels = np.empty(n_tokens, dtype="uint16")
-    leads = np.empty(n_tokens, dtype="int32") if with_leads else None
-    stages = np.empty(n_tokens, dtype="uint8") if with_leads else None
-    tasks.push_back(0)
-    for i in range(<int>sequences.size()):
-        size += sequences[i].length
-        if size >= TASK or i + 1 == <int>sequences.size():
-            tasks.push_back(i + 1)
-            size = 0
-    job.n_tasks = <int>tasks.size() - 1
-    n_threads = max(1, min(n_threads, job.n_tasks))
-    counts = np.zeros((n_threads, scorer.c.n_stages), dtype="uint64")
-    if n_tokens:
+    run.read(docs, lexicon, reader, n_threads, scorer.c.n_stages)
+    labels = np.empty(run.n_tokens, dtype="uint16")
+    leads = np.empty(run.n_tokens, dtype="int32") if with_leads else None
+    stages = np.empty(run.n_tokens, dtype="uint8") if with_leads else None
+    if run.n_tokens:
+        fill_limits(limits, scorer.c.n_labels, scorer.c.width)
         label_view = labels
-        count_view = counts
-        limits.resize(scorer.c.width, <score_t>-32768)
-        for i in range(scorer.c.n_labels):
-            limits[i] = 32767
-        owner.docs = docs
-        owner.lexicon = lexicon
-        owner.reader = reader
-        owner.arenas = []
-        owner.error = None
-        next_task.store(0)
-        job.owner = <PyObject*>owner
-        job.docs = sequences.data()
-        job.n_tokens = n_tokens
-        job.tasks = tasks.data()
-        job.next_task = &next_task
-        job.scorer = &scorer.c
-        job.lexicon = &lexicon.c
-        job.before_start = lexicon.before_start
-        job.after_end = lexicon.after_end
-        job.limits = limits.data()
-        job.margins = c_margins.data()
-        job.is_first_free = is_first_stage_free(&scorer.program.c)
-        job.labels = &label_view[0]
-        job.leads = NULL
-        job.stages = NULL
+        run.scorer = &scorer.c
+        run.limits = limits.data()
+        run.margins = c_margins.data()
+        run.is_first_free = is_first_stage_free(&scorer.program.c)
+        run.labels = &label_view[0]
         if with_leads:
             lead_view = leads
             stage_view = stages
-            job.leads = &lead_view[0]
-            job.stages = &stage_view[0]
-        job.stage_counts = &count_view[0, 0]
-        with nogil:
-            has_memory = run_workers(n_threads, work, &job)
-        if owner.error is not None:
-            raise owner.error
-        if not has_memory:
-            raise MemoryError()
-    stage_counts = counts[0] if n_threads == 1 else counts.sum(axis=0)
-    return TagBatch(labels, _doc_ends(docs), stage_counts, leads, stages)
-
-
-cdef void work(void* data, int number) noexcept nogil:
-    """Take tasks until none is left. Sentences are gathered up to a block and then
-    tagged together, so that memory is waited for once a block and not once a
-    sentence."""
-    cdef JobC* job = <JobC*>data
-    cdef WorkerC worker
-    cdef PieceC piece
-    cdef int task, i, start, end, first, last
-    cdef int room = min(<size_t>BLOCK, job.n_tokens) + ROOM
-    worker.scratch = NULL
-    worker.orths.resize(room)
-    worker.words.resize(room)
-    worker.records.resize(room)
-    worker.tags.resize(room)
-    worker.scores.resize(<size_t>RING * job.scorer.width)
-    worker.decisions.resize(RING)
-    worker.stage_counts = job.stage_counts + number * job.scorer.n_stages
-    worker.n = 0
-    while True:
-        task = job.next_task.fetch_add(1)
-        if task >= job.n_tasks:
-            break
-        for i in range(job.tasks[task], job.tasks[task + 1]):
-            piece.doc = &job.docs[i]
-            start = 0
-            while start < piece.doc.length:
-                end = sentence_end(piece.doc, start)
-                first = start
-                while first < end:
-                    last = first + min(end - first, <int>BLOCK)
-                    if worker.n + ROOM + last - first > room:
-                        if not tag_block(job, &worker):
-                            return
-                    read_piece(job, &worker, &piece, start, first, last, end)
-                    first = last
-                start = end
-        if not tag_block(job, &worker):
-            return
+            run.leads = &lead_view[0]
+            run.stages = &stage_view[0]
+        run.start()
+    return TagBatch(labels, run.ends, run.sum_counts(), leads, stages)
 
 
 cdef void read_piece(
-    JobC* job, WorkerC* worker, PieceC* piece, int start, int first, int last, int end
+    TaggingRun run, WorkerC* worker, PieceC* piece, int start, int first, int last, int end
 ) noexcept nogil:
     """Gather the words among the tokens first : last of the sentence start : end."""
     cdef size_t offset = piece.doc.offset
@@ -345,10 +265,10 @@ cdef void read_piece(
     if piece.n < last - first:
         # Words will have their labels written over these.
         for i in range(first, last):
-            job.labels[offset + i] = SPACE_TAG_C
-            if job.leads != NULL:
-                job.leads[offset + i] = NO_DECISION
-                job.stages[offset + i] = 0
+            run.labels[offset + i] = SPACE_TAG_C
+            if run.leads != NULL:
+                run.leads[offset + i] = NO_DECISION
+                run.stages[offset + i] = 0
         if piece.n == 0:
             return
     piece.before = read_neighbours(
@@ -361,39 +281,37 @@ cdef void read_piece(
     worker.n += piece.n + ROOM
 
 
-cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
+cdef bint tag_block(TaggingRun run, WorkerC* worker) noexcept nogil:
     """Tag the pieces that were gathered. RETURNS: False after an error."""
     cdef const PieceC* piece
-    cdef bint complete = True
-    cdef int i, j, first
+    cdef LexemeRecC** records
+    cdef int i, j, first, n
     for i in range(<int>worker.pieces.size()):
         piece = &worker.pieces[i]
         first = piece.place - piece.before
-        complete &= look_up(
-            job.lexicon, &worker.orths[first], piece.before + piece.n + piece.after,
-            &worker.records[first],
-        )
+        n = piece.before + piece.n + piece.after
+        records = &worker.records[first]
+        if not look_up(&run.lexicon.c, &worker.orths[first], n, records):
+            if not run.complete(
+                worker.thread, piece.doc, &worker.words[first], n, records
+            ):
+                return False
         for j in range(piece.before, REACH_C):
-            worker.records[piece.place - 1 - j] = job.before_start
+            worker.records[piece.place - 1 - j] = run.lexicon.before_start
         for j in range(piece.after, REACH_AFTER):
-            worker.records[piece.place + piece.n + j] = job.after_end
-    if not complete:
-        require_memory_for_gil()
-        if not complete_records(job, worker):
-            return False
+            worker.records[piece.place + piece.n + j] = run.lexicon.after_end
     for i in range(<int>worker.pieces.size()):
-        tag_piece(job, worker, &worker.pieces[i])
-    if not complete:
-        (<Arena>worker.scratch).clear()
+        tag_piece(run, worker, &worker.pieces[i])
+    run.clear_scratch(worker.thread)
     worker.pieces.clear()
     worker.n = 0
     return True
 
 
-cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept nogil:
-    cdef const ScorerC* scorer = job.scorer
+cdef void tag_piece(TaggingRun run, WorkerC* worker, const PieceC* piece) noexcept nogil:
+    cdef const ScorerC* scorer = run.scorer
     cdef size_t offset = piece.doc.offset
-    cdef uint16_t* labels = job.labels + offset
+    cdef uint16_t* labels = run.labels + offset
     cdef const int* words = worker.words.data() + piece.place
     cdef ContextC context
     cdef DecisionC* decision
@@ -407,32 +325,32 @@ cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept no
         tags[piece.n - 1 + i] = 0
     for i in range(piece.n):
         if n_begun <= min(i + REACH_C, end - 1):
-            begin_tokens(job, worker, piece, n_begun, min(i + AHEAD_TOKENS, end))
+            begin_tokens(run, worker, piece, n_begun, min(i + AHEAD_TOKENS, end))
             n_begun = min(i + AHEAD_TOKENS, end)
         decision = &worker.decisions[i % RING]
         if not decision.is_made:
             context.lexemes = records + i - REACH_C
             context.dynamic = tags + i - REACH_C
             decision[0] = decide(
-                scorer, &context, job.limits, job.margins,
+                scorer, &context, run.limits, run.margins,
                 worker.scores.data() + <size_t>(i % RING) * scorer.width, decision.stage,
             )
             tags[i] = decision.label + 1
         labels[words[i]] = <uint16_t>decision.label
-        if job.leads != NULL:
-            job.leads[offset + words[i]] = find_lead(
-                worker.scores.data() + <size_t>(i % RING) * scorer.width, job.limits,
+        if run.leads != NULL:
+            run.leads[offset + words[i]] = find_lead(
+                worker.scores.data() + <size_t>(i % RING) * scorer.width, run.limits,
                 scorer.width, decision.label,
             )
-            job.stages[offset + words[i]] = <uint8_t>decision.stage
+            run.stages[offset + words[i]] = <uint8_t>decision.stage
         worker.stage_counts[decision.stage] += 1
 
 
 cdef void begin_tokens(
-    JobC* job, WorkerC* worker, const PieceC* piece, int start, int end
+    TaggingRun run, WorkerC* worker, const PieceC* piece, int start, int end
 ) noexcept nogil:
     """Do for some tokens what does not depend on tags."""
-    cdef const ScorerC* scorer = job.scorer
+    cdef const ScorerC* scorer = run.scorer
     cdef ContextC context
     cdef DecisionC* decision
     cdef atom_t* tags = worker.tags.data() + piece.place
@@ -450,37 +368,11 @@ cdef void begin_tokens(
         decision.is_made = False
         decision.stage = 0
         sum_fused(scorer, 0, &context, scores)
-        if job.is_first_free:
+        if run.is_first_free:
             decision[0] = decide(
-                scorer, &context, job.limits, job.margins, scores, 0, 1
+                scorer, &context, run.limits, run.margins, scores, 0, 1
             )
             tags[i] = decision.label + 1
-
-
-cdef bint complete_records(JobC* job, WorkerC* worker) noexcept with gil:
-    """RETURNS: False after an error."""
-    cdef _Job owner = <_Job>job.owner
-    cdef Arena scratch
-    cdef const PieceC* piece
-    cdef int i
-    try:
-        if worker.scratch == NULL:
-            scratch = Arena()
-            owner.arenas.append(scratch)
-            worker.scratch = <PyObject*>scratch
-        scratch = <Arena>worker.scratch
-        for i in range(<int>worker.pieces.size()):
-            piece = &worker.pieces[i]
-            make_word_records(
-                piece.doc, &worker.words[piece.place - piece.before],
-                piece.before + piece.n + piece.after,
-                &worker.records[piece.place - piece.before],
-                owner.docs[piece.doc.doc], owner.lexicon, owner.reader, scratch,
-            )
-        return True
-    except BaseException as error:
-        owner.error = error
-        return False
 
 
 cdef class TrainingBatch:
@@ -538,7 +430,7 @@ cdef class TrainingBatch:
             n = read_words(doc, 0, doc.length, orths.data(), words.data())
             records = self.records.data() + n_words
             if not look_up(&lexicon.c, orths.data(), n, records):
-                make_word_records(
+                make_records(
                     doc, words.data(), n, records, self.docs[i], lexicon, reader,
                     self.scratch,
                 )

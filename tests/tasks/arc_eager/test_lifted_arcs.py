@@ -10,8 +10,8 @@ from spacy.training import Example
 
 from helpers.parser import train_parser
 from helpers.trees import assert_well_formed, projective_trees
-from spacy_dynsel.spacy_io.bridge import restore_arcs
 from spacy_dynsel.tasks.arc_eager.gold import lift_arcs, read_tree
+from spacy_dynsel.tasks.arc_eager.trees import restore_arcs
 
 VOCAB = spacy.blank("en").vocab
 PLAIN = ["a", "b", "c"]
