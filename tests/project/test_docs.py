@@ -101,6 +101,7 @@ def test_what_commands_name_is_there(page):
         assert (ROOT / path).exists(), path
 
 
+@pytest.mark.slow
 def test_from_a_corpus_to_a_tagger(tmp_path):
     """The commands of the guide, as they stand there, on the embedded corpus."""
     text = (ROOT / "docs" / "guide.md").read_text("utf8")
