@@ -25,7 +25,10 @@ CONFIG = CONFIGS / "tagger.cfg"
 TEXTS = ["I like green eggs", "She hits her ball hard ."]
 FIRST = "1\tOne\t_\tNUM\tCD\t_\t0\troot\t_\t_\n\n"
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+]
 
 
 def die(*args):

@@ -20,10 +20,13 @@ def is_sanitized() -> bool:
     return "libasan" in Path("/proc/self/maps").read_text(encoding="utf8")
 
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or is_sanitized(),
-    reason="needs a system on which memory can be limited",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        sys.platform != "linux" or is_sanitized(),
+        reason="needs a system on which memory can be limited",
+    ),
+]
 
 
 @pytest.mark.parametrize("mode", ["predict 1", "predict 4", "update 1"])

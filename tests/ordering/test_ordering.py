@@ -292,6 +292,7 @@ def test_time_left_is_about_right(name, monkeypatch):
         assert 0.5 < (then / share - then) / (now - then) < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wrapper", "lasso"])
 def test_killed_at_random_moments(name, tmp_path):
     """The result of a run that is killed again and again is that of one that is not."""

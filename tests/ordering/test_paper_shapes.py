@@ -14,7 +14,7 @@ from spacy_dynsel.ordering.journal import Journal
 from spacy_dynsel.ordering.methods import make_gomp, make_lasso, make_wrapper
 from spacy_dynsel.report.experiment import TASKS, Experiment
 
-pytestmark = pytest.mark.corpus
+pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from spacy.training import Example
 
 from helpers.corpora import read_sentences
 
-pytestmark = pytest.mark.corpus
+pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
 
 def make_examples(nlp, sentences):

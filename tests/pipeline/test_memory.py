@@ -31,6 +31,7 @@ def pipeline(request):
     return nlp, pipe.from_bytes(pipe.to_bytes())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.DW121")
 @pytest.mark.skipif(
     not hasattr(ctypes.CDLL(None) if sys.platform == "linux" else None, "mallinfo2"),

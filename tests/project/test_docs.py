@@ -190,6 +190,7 @@ def test_what_commands_name_is_there(page):
         assert (ROOT / path).exists() or (page.parent / path).exists(), path
 
 
+@pytest.mark.slow
 def test_from_a_corpus_to_a_tagger(tmp_path):
     """The commands of the page, as they stand there, on the embedded corpus and in a
     folder that has nothing else of the checkout."""

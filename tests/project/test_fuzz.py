@@ -57,6 +57,7 @@ def test_any_bytes_are_read_or_refused(target):
             raise AssertionError(f"broken by {data!r}") from error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 def test_models_with_changed_contents_are_read_to_their_end(make):
     """Many of them are refused, and for many reasons, but not all of them."""
@@ -77,6 +78,7 @@ def test_models_with_changed_contents_are_read_to_their_end(make):
     assert len(outcomes) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.DW121")
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_changed_byte_changes_nothing_or_is_found(make):

@@ -21,6 +21,7 @@ from spacy_dynsel.cli.calibrate import calibrate
 # spaCy leaves it to the garbage collector to close what it writes.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.slow
 def test_package(tmp_path):
     paths = {
         "paths.train": str(write_corpus(tmp_path / "train.spacy", n=30)),
