@@ -27,14 +27,17 @@ from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
 from spacy_dynsel.spacy_io.annotations import write_parses, write_tags
 from spacy_dynsel.spacy_io.lexemes import LexemeReader
-from spacy_dynsel.tasks.arc_eager import decode as _parsing
-from spacy_dynsel.tasks.arc_eager import train as _transitions
+from spacy_dynsel.tasks.arc_eager import decode as parsing
 from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
+from spacy_dynsel.tasks.arc_eager.train import TransitionExamples
 from spacy_dynsel.tasks.arc_eager.trees import follow, restore_arcs
-from spacy_dynsel.tasks.bilou import loops as _bilou
+from spacy_dynsel.tasks.bilou import decode as entity_recognition
 from spacy_dynsel.tasks.bilou.actions import write_entities
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
-from spacy_dynsel.tasks.tagging import loops as _tagging
+from spacy_dynsel.tasks.bilou.task import Task
+from spacy_dynsel.tasks.bilou.train import EntityExamples, Explaining, Guessing
+from spacy_dynsel.tasks.tagging import decode as tagging
+from spacy_dynsel.tasks.tagging.train import TaggingExamples
 
 # The package under test, wherever it is, and the tests.
 PATHS = [str(Path(spacy_dynsel.__file__).parent.parent), str(Path(__file__).parent)]
@@ -57,13 +60,21 @@ MODULES = [
     "tasks.arc_eager.decode",
     "tasks.arc_eager.features",
     "tasks.arc_eager.ranking",
+    "tasks.arc_eager.steps",
+    "tasks.arc_eager.system",
     "tasks.arc_eager.train",
     "tasks.arc_eager.trees",
     "tasks.bilou.actions",
+    "tasks.bilou.decode",
+    "tasks.bilou.evidence",
     "tasks.bilou.gazetteer",
-    "tasks.bilou.loops",
+    "tasks.bilou.reading",
+    "tasks.bilou.task",
+    "tasks.bilou.train",
+    "tasks.examples",
     "tasks.run",
-    "tasks.tagging.loops",
+    "tasks.tagging.decode",
+    "tasks.tagging.train",
     "tokenizer.cached",
     "tokenizer.chunks",
 ]
@@ -189,18 +200,18 @@ def mix_taggers() -> None:
     entities = make_pipe(models.make_ner).engine
     lexicon, reader, scorer = engine.lexicon, engine._reader, engine.scorer
     margins = [1, 1]
-    assert len(_tagging.predict(docs, lexicon, reader, scorer, margins, 1)) == 2
+    assert len(tagging.predict(docs, lexicon, reader, scorer, margins, 1)) == 2
     for wrong in ([None], [*docs, None], [docs], ["Doc"]):
-        refuse(_tagging.predict, wrong, lexicon, reader, scorer, margins, 1)
+        refuse(tagging.predict, wrong, lexicon, reader, scorer, margins, 1)
     for wrong in ([], [None], ["x"]):
-        refuse(_tagging.predict, docs, lexicon, reader, scorer, wrong, 1)
-    refuse(_tagging.predict, docs, other.lexicon, reader, scorer, margins, 1)
-    refuse(_tagging.predict, docs, lexicon, reader, other.scorer, margins, 1)
-    refuse(_tagging.predict, docs, lexicon, entities._reader, scorer, margins, 1)
-    refuse(_tagging.predict, docs, entities.lexicon, reader, scorer, margins, 1)
+        refuse(tagging.predict, docs, lexicon, reader, scorer, wrong, 1)
+    refuse(tagging.predict, docs, other.lexicon, reader, scorer, margins, 1)
+    refuse(tagging.predict, docs, lexicon, reader, other.scorer, margins, 1)
+    refuse(tagging.predict, docs, lexicon, entities._reader, scorer, margins, 1)
+    refuse(tagging.predict, docs, entities.lexicon, reader, scorer, margins, 1)
 
-    def batch(gold: Any, ranges: Any) -> _tagging.TrainingBatch:
-        return _tagging.TrainingBatch(
+    def batch(gold: Any, ranges: Any) -> TaggingExamples:
+        return TaggingExamples(
             docs, np.array(gold, "int32"), np.array(ranges, "int64"), lexicon, reader
         )
 
@@ -243,37 +254,63 @@ def mix_ner() -> None:
     tagger = make_pipe(models.make_tagger).engine
     task, lexicon = engine._make_task(True), engine.lexicon
     reader, scorer, margins = engine._reader, engine.scorer, [1]
-    good = _bilou.predict(
+    good = entity_recognition.predict(
         docs, task, lexicon, reader, scorer, margins, 1, None, 0.5, 10
     )
     more = other._make_task(True)
-    refuse(_bilou.predict, [None], task, lexicon, reader, scorer, margins, 1)
-    refuse(_bilou.predict, docs, task, lexicon, reader, scorer, [], 1)
-    refuse(_bilou.predict, docs, more, lexicon, reader, scorer, margins, 1)
-    refuse(_bilou.predict, docs, task, other.lexicon, reader, other.scorer, margins, 1)
     refuse(
-        _bilou.predict, docs, task, tagger.lexicon, tagger._reader, scorer, margins, 1
+        entity_recognition.predict, [None], task, lexicon, reader, scorer, margins, 1
+    )
+    refuse(entity_recognition.predict, docs, task, lexicon, reader, scorer, [], 1)
+    refuse(entity_recognition.predict, docs, more, lexicon, reader, scorer, margins, 1)
+    refuse(
+        entity_recognition.predict,
+        docs,
+        task,
+        other.lexicon,
+        reader,
+        other.scorer,
+        margins,
+        1,
+    )
+    refuse(
+        entity_recognition.predict,
+        docs,
+        task,
+        tagger.lexicon,
+        tagger._reader,
+        scorer,
+        margins,
+        1,
     )
     actions, support = good.actions, good.support
     for first in (
-        _bilou.EntityBatch(actions[:-1], None, None, False, support),
-        _bilou.EntityBatch(actions, None, None, False, support[:-1]),
-        _bilou.EntityBatch(actions, None, None, False, None),
-        _bilou.EntityBatch(actions + np.uint16(99), None, None, False, support),
+        entity_recognition.EntityBatch(actions[:-1], None, None, False, support),
+        entity_recognition.EntityBatch(actions, None, None, False, support[:-1]),
+        entity_recognition.EntityBatch(actions, None, None, False, None),
+        entity_recognition.EntityBatch(
+            actions + np.uint16(99), None, None, False, support
+        ),
     ):
-        refuse(_bilou.predict, docs, task, lexicon, reader, scorer, margins, 1, first)
+        refuse(
+            entity_recognition.predict,
+            docs,
+            task,
+            lexicon,
+            reader,
+            scorer,
+            margins,
+            1,
+            first,
+        )
     lexical = engine._program.lexical
-    refuse(_bilou.Task, np.zeros(2, "uint64"), False, lexical, True, 3, True, None)
-    refuse(_bilou.Task, np.zeros(2, "uint64"), False, [], True, 9, True, None)
+    refuse(Task, np.zeros(2, "uint64"), False, lexical, True, 3, True, None)
+    refuse(Task, np.zeros(2, "uint64"), False, [], True, 9, True, None)
     parts = (task, lexicon, reader)
 
-    def batch(
-        gold: Any, negatives: Any = (), starts: Any = None
-    ) -> _bilou.TrainingBatch:
+    def batch(gold: Any, negatives: Any = (), starts: Any = None) -> EntityExamples:
         spans = np.array(list(negatives), "int64").reshape(-1, 3)
-        return _bilou.TrainingBatch(
-            docs, starts, *parts, np.array(gold, "int32"), spans
-        )
+        return EntityExamples(docs, starts, *parts, np.array(gold, "int32"), spans)
 
     learner = engine._learner
     n_types = (learner.n_labels - 1) // 4
@@ -291,8 +328,8 @@ def mix_ner() -> None:
     for wrong in (other._learner, tagger._learner):
         refuse(batch([0] * 5).update, wrong, 0, 0)
         refuse(batch([0] * 5).count, wrong)
-        refuse(_bilou.Guessing(docs, None, *parts).guess, wrong)
-    explaining = _bilou.Explaining(docs, None, *parts)
+        refuse(Guessing(docs, None, *parts).guess, wrong)
+    explaining = Explaining(docs, None, *parts)
     explaining.explain(scorer, actions)
     refuse(explaining.explain, scorer, actions[:-1])
     refuse(explaining.explain, scorer, actions + np.uint16(99))
@@ -311,25 +348,25 @@ def mix_parsers() -> None:
     margins = ([1], [1], [1])
     parts = (engine.compiled.lexicon, engine._reader, engine._tags)
     ranking = (engine.reranker.features, engine.reranker.lines)
-    _parsing.parse(docs, *parts, features, *scorers, margins, 1)
-    _parsing.parse(docs, *parts, features, *scorers, margins, 1, -1, 1.0, *ranking)
-    _parsing.parse(
+    parsing.parse(docs, *parts, features, *scorers, margins, 1)
+    parsing.parse(docs, *parts, features, *scorers, margins, 1, -1, 1.0, *ranking)
+    parsing.parse(
         docs, *parts, features, *scorers, margins, 1, 3, float("-inf"), *ranking
     )
-    refuse(_parsing.parse, [None], *parts, features, *scorers, margins, 1)
+    refuse(parsing.parse, [None], *parts, features, *scorers, margins, 1)
     for i in range(3):
         wrong = [[1], [1], [1]]
         wrong[i] = []
-        refuse(_parsing.parse, docs, *parts, features, *scorers, tuple(wrong), 1)
+        refuse(parsing.parse, docs, *parts, features, *scorers, tuple(wrong), 1)
         missing: list[Any] = [*features]
         missing[i] = None
-        refuse(_parsing.parse, docs, *parts, tuple(missing), *scorers, margins, 1)
+        refuse(parsing.parse, docs, *parts, tuple(missing), *scorers, margins, 1)
     # There are fewer places around a boundary.
     for wrong_one in features[:2]:
         mixed = (*features[:2], wrong_one)
-        refuse(_parsing.parse, docs, *parts, mixed, *scorers, margins, 1)
+        refuse(parsing.parse, docs, *parts, mixed, *scorers, margins, 1)
     refuse(
-        _parsing.parse,
+        parsing.parse,
         docs,
         *parts,
         (features[0], *features[::2]),
@@ -337,12 +374,12 @@ def mix_parsers() -> None:
         ([1], [], [1]),
         1,
     )
-    refuse(_parsing.parse, docs, *parts, features[:2], *scorers, margins, 1)
+    refuse(parsing.parse, docs, *parts, features[:2], *scorers, margins, 1)
     refuse(
-        _parsing.parse, docs, tagger.lexicon, *parts[1:], features, *scorers, margins, 1
+        parsing.parse, docs, tagger.lexicon, *parts[1:], features, *scorers, margins, 1
     )
     refuse(
-        _parsing.parse,
+        parsing.parse,
         docs,
         tagger.lexicon,
         tagger._reader,
@@ -362,8 +399,8 @@ def mix_parser_learners() -> None:
     tagger = make_pipe(models.make_tagger).engine
     parts = (engine.compiled.lexicon, engine._reader, engine._tags)
 
-    def batch(heads: Any, labels: Any, n_starts: int = 5) -> _transitions.TrainingBatch:
-        return _transitions.TrainingBatch(
+    def batch(heads: Any, labels: Any, n_starts: int = 5) -> TransitionExamples:
+        return TransitionExamples(
             docs,
             np.array(heads, "int32"),
             np.array(labels, "int32"),
@@ -426,7 +463,7 @@ def break_tables() -> None:
     )
     lexicon = Lexicon(len(engine._program.lexical), [small], 100)
 
-    refuse(_tagging.predict, docs, lexicon, engine._reader, small, [1, 1], 1)
+    refuse(tagging.predict, docs, lexicon, engine._reader, small, [1, 1], 1)
     assert find_labels(slots, 1) in ([], [0])
     refuse(Lexicon, 3, [None], 5)
     refuse(Lexicon, -1, [], 5)

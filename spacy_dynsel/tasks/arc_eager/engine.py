@@ -58,7 +58,7 @@ from .features import (
 from .places import PLACES
 from .reranker import SCALE as RANK_SCALE
 from .reranker import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
-from .train import TrainingBatch
+from .train import TransitionExamples
 
 __all__ = [
     "ROOT",
@@ -864,8 +864,8 @@ class ParsingModel(Resumable):
 
     def _training_batch(
         self, batch: list[GoldParse], starts: np.ndarray
-    ) -> TrainingBatch:
-        return TrainingBatch(
+    ) -> TransitionExamples:
+        return TransitionExamples(
             [gold.doc for gold in batch],
             np.concatenate([gold.heads for gold in batch], dtype="int32"),
             np.concatenate([gold.labels for gold in batch], dtype="int32"),

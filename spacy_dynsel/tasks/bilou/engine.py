@@ -40,22 +40,11 @@ from ..engine import (
     require,
 )
 from .actions import KEEP
+from .decode import NO_DECISION, EntityBatch, predict
 from .gazetteer import N_CODES, Gazetteer
 from .gazetteers import ARRAYS, Gazetteers
-from .loops import (
-    COLUMNS,
-    MISSING,
-    N_CASE_SETS,
-    NAMED_PLACES,
-    NO_DECISION,
-    REACH,
-    EntityBatch,
-    Explaining,
-    Guessing,
-    Task,
-    TrainingBatch,
-    predict,
-)
+from .task import COLUMNS, N_CASE_SETS, NAMED_PLACES, REACH, Task
+from .train import MISSING, EntityExamples, Explaining, Guessing
 
 __all__ = [
     "KEEP",
@@ -840,14 +829,14 @@ class EntityModel(LinearModel):
         self,
         batch: list[GoldEntities],
         starts: np.ndarray | None,
-    ) -> TrainingBatch:
+    ) -> EntityExamples:
         negatives = []
         offset = 0
         for gold in batch:
             for start, end, label in gold.negatives:
                 negatives.append((start + offset, end + offset, label))
             offset += len(gold.doc)
-        return TrainingBatch(
+        return EntityExamples(
             [gold.doc for gold in batch],
             starts,
             self._make_task(False),

@@ -33,7 +33,8 @@ from ..engine import (
     minibatch,
     require,
 )
-from .loops import MISSING, NOT, REACH, TagBatch, TrainingBatch, predict
+from .decode import REACH, TagBatch, predict
+from .train import MISSING, NOT, TaggingExamples
 
 __all__ = [
     "MISSING",
@@ -70,7 +71,7 @@ class GoldDoc(NamedTuple):
     """A doc with what is known about its labels.
 
     doc (Doc): The doc.
-    labels (array): For each token what TrainingBatch takes; white space does not count.
+    labels (array): For each token what TaggingExamples takes; white space does not count.
     sent_starts (array): For each token 1 if a sentence starts there.
     """
 
@@ -334,7 +335,7 @@ class TaggingModel(LinearModel):
         labels = found[0][gold.words]
         ranges = _training_ranges([gold], "sentences")
         lexicon = made_by.get_lexicon(self.max_lexemes)
-        batch = TrainingBatch([doc], gold.labels, ranges, lexicon, made_by.reader)
+        batch = TaggingExamples([doc], gold.labels, ranges, lexicon, made_by.reader)
         parts = batch.explain(scorer, labels)
         margins = [*scorer.margins(margin), 0]
         names = [str(template) for template in self.templates.templates]
@@ -394,8 +395,8 @@ class TaggingModel(LinearModel):
 
     def _training_batch(
         self, batch: list[GoldWords], ranges: np.ndarray
-    ) -> TrainingBatch:
-        return TrainingBatch(
+    ) -> TaggingExamples:
+        return TaggingExamples(
             [gold.doc for gold in batch],
             np.concatenate([gold.labels for gold in batch], dtype="int32"),
             ranges,
