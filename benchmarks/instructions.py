@@ -21,9 +21,9 @@ from spacy.vocab import Vocab
 
 # What a component calls to predict, as callgrind names it.
 FUNCTIONS = {
-    "tagger": "__pyx_pf_*tagging_5loops_*predict*",
+    "tagger": "__pyx_pf_*tagging_6decode_*predict*",
     "parser": "__pyx_pf_*arc_eager_6decode_*parse*",
-    "ner": "__pyx_pf_*bilou_5loops_*predict*",
+    "ner": "__pyx_pf_*bilou_6decode_*predict*",
 }
 ROUNDS = 3
 N_PLACES = 8

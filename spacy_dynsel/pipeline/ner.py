@@ -20,6 +20,7 @@ from ..spacy_io.tokens import (
     read_sent_starts,
 )
 from ..tasks.bilou.actions import write_entities
+from ..tasks.bilou.decode import EntityBatch
 from ..tasks.bilou.engine import MAX_BIAS, MAX_TYPES, EntityEngine
 from ..tasks.bilou.explain import Explanations
 from ..tasks.bilou.gold import (
@@ -33,7 +34,7 @@ from ..tasks.bilou.gold import (
     to_actions,
     trim,
 )
-from ..tasks.bilou.loops import MISSING, EntityBatch
+from ..tasks.bilou.train import MISSING
 from .component import DynselComponent, Verdicts, as_list
 from .confidences import ANY
 from .names import Names, check_label, read_labels

@@ -18,9 +18,10 @@ from ..spacy_io.tokens import (
     have_same_words,
     read_sent_starts,
 )
+from ..tasks.tagging.decode import TagBatch
 from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
 from ..tasks.tagging.gold import GoldDoc
-from ..tasks.tagging.loops import MISSING, NOT, TagBatch
+from ..tasks.tagging.train import MISSING, NOT
 from .component import DynselComponent, Verdicts, as_list
 from .confidences import TAG, write_tokens
 from .names import Names, check_label
@@ -41,7 +42,7 @@ class TagNames(Names):
         self._known: dict[tuple[int, str], int | None] = {}
 
     def find(self, tag: int, prefix: str, strings: StringStore) -> int | None:
-        """The label that a gold tag stands for, see TrainingBatch; None for none.
+        """The label that a gold tag stands for, see TaggingExamples; None for none.
 
         tag (int): Its string ID.
         prefix (str): What marks a tag as known to be wrong.

@@ -29,13 +29,16 @@ from spacy_dynsel.core.program import Program
 from spacy_dynsel.spacy_io.annotations import write_parses, write_tags
 from spacy_dynsel.spacy_io.lexemes import LexemeReader
 from spacy_dynsel.tasks.arc_eager import decode as parsing
-from spacy_dynsel.tasks.arc_eager import train as transitions
 from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
+from spacy_dynsel.tasks.arc_eager.train import TransitionExamples
 from spacy_dynsel.tasks.arc_eager.trees import follow, restore_arcs
-from spacy_dynsel.tasks.bilou import loops as bilou
+from spacy_dynsel.tasks.bilou import decode as bilou
 from spacy_dynsel.tasks.bilou.actions import write_entities
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
-from spacy_dynsel.tasks.tagging import loops as tagging
+from spacy_dynsel.tasks.bilou.task import Task
+from spacy_dynsel.tasks.bilou.train import EntityExamples, Explaining, Guessing
+from spacy_dynsel.tasks.tagging import decode as tagging
+from spacy_dynsel.tasks.tagging.train import TaggingExamples
 
 # Arguments that are no arrays and no objects of compiled types.
 NUMBERS = {"int", "float", "double", "bint", "size_t", "bool", "uint64_t"}
@@ -180,8 +183,8 @@ def mix_taggers() -> None:
     refuse(tagging.predict, docs, lexicon, entities._reader, scorer, margins, 1)
     refuse(tagging.predict, docs, lexicon_of(entities), reader, scorer, margins, 1)
 
-    def batch(gold: Any, ranges: Any) -> tagging.TrainingBatch:
-        return tagging.TrainingBatch(
+    def batch(gold: Any, ranges: Any) -> TaggingExamples:
+        return TaggingExamples(
             docs, np.array(gold, "int32"), np.array(ranges, "int64"), lexicon, reader
         )
 
@@ -258,15 +261,13 @@ def mix_ner() -> None:
     ):
         refuse(bilou.predict, docs, task, lexicon, reader, scorer, margins, 1, first)
     lexical = engine.main.program.lexical
-    refuse(bilou.Task, np.zeros(2, "uint64"), False, lexical, True, 3, True, None)
-    refuse(bilou.Task, np.zeros(2, "uint64"), False, [], True, 9, True, None)
+    refuse(Task, np.zeros(2, "uint64"), False, lexical, True, 3, True, None)
+    refuse(Task, np.zeros(2, "uint64"), False, [], True, 9, True, None)
     parts = (task, lexicon, reader)
 
-    def batch(
-        gold: Any, negatives: Any = (), starts: Any = None
-    ) -> bilou.TrainingBatch:
+    def batch(gold: Any, negatives: Any = (), starts: Any = None) -> EntityExamples:
         spans = np.array(list(negatives), "int64").reshape(-1, 3)
-        return bilou.TrainingBatch(docs, starts, *parts, np.array(gold, "int32"), spans)
+        return EntityExamples(docs, starts, *parts, np.array(gold, "int32"), spans)
 
     learner = engine.main.learners[0]
     n_types = (learner.n_labels - 1) // 4
@@ -284,8 +285,8 @@ def mix_ner() -> None:
     for wrong in (other.main.learners[0], tagger.main.learners[0]):
         refuse(batch([0] * 5).update, wrong, 0, 0)
         refuse(batch([0] * 5).count, wrong)
-        refuse(bilou.Guessing(docs, None, *parts).guess, wrong)
-    explaining = bilou.Explaining(docs, None, *parts)
+        refuse(Guessing(docs, None, *parts).guess, wrong)
+    explaining = Explaining(docs, None, *parts)
     explaining.explain(scorer, actions)
     refuse(explaining.explain, scorer, actions[:-1])
     refuse(explaining.explain, scorer, actions + np.uint16(99))
@@ -362,8 +363,8 @@ def mix_parser_learners() -> None:
     tagger = make_pipe(models.make_tagger).engine
     parts = (lexicon_of(engine, ""), engine._reader, engine._tags)
 
-    def batch(heads: Any, labels: Any, n_starts: int = 5) -> transitions.TrainingBatch:
-        return transitions.TrainingBatch(
+    def batch(heads: Any, labels: Any, n_starts: int = 5) -> TransitionExamples:
+        return TransitionExamples(
             docs,
             np.array(heads, "int32"),
             np.array(labels, "int32"),

@@ -6,7 +6,7 @@ sentences take theirs. The result does not depend on how many there are.
 """
 cimport cython
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
@@ -14,49 +14,19 @@ import numpy as np
 
 from ...base.errors import Errors
 
+from ...core.forms.line_table cimport ShortLines, Sums, ask_lines
+from ...core.forms.narrow cimport SmallScorer
+from ...core.forms.wide cimport RowScorer
+from ...core.leads cimport NO_RIVAL, fill_limits
+from ...core.lexicon cimport Lexicon
+from ...core.program cimport LexemeRecC, ProgramC
+from ...core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
+from ...core.vectors cimport bare_vector
+from ...core.workers cimport require_memory_for_gil, throw_no_memory
 from ...spacy_io.lexemes cimport BLANK_LINE, LexemeReader
 from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
-from ...core.lexicon cimport Lexicon
-from ...core.leads cimport NO_RIVAL, fill_limits, find_lead
-from ...core.forms.line_table cimport (
-    ShortLines,
-    ShortLinesC,
-    Sums,
-    ask_lines,
-    prefetch,
-    sum_values,
-)
-from ...core.program cimport LexemeRecC, ProgramC
-from ...core.forms.wide cimport FarC, RowsC, RowScorer, add_far, add_near
-from ...core.forms.cached cimport Verdict
-from ...core.forms.narrow cimport SmallC, SmallScorer
-from ...core.typedefs cimport (
-    atom_t,
-    feat_t,
-    int16_t,
-    score_t,
-    uint8_t,
-    uint16_t,
-    uint64_t,
-)
-from ...core.vectors cimport bare_vector
-from .system cimport (
-    LEFT,
-    N_ACTIONS,
-    NONE,
-    RIGHT,
-    SentenceC,
-    apply,
-    copy_sentence,
-    free_sentence,
-    get_front,
-    get_state_key,
-    get_valid,
-    new_sentence,
-    row_of,
-    settle,
-    start,
-)
+from ..run cimport DocRun
+from .branches cimport LoggedC
 from .features cimport (
     MAX_PLACES,
     MAX_SLOTS,
@@ -67,466 +37,20 @@ from .features cimport (
     FeaturesC,
     TagMap,
     fill_token,
-    find_action_places,
     find_boundary_places,
-    find_label_places,
     read_slots,
 )
-from .ranking cimport (
-    ARC,
-    RankFeatures,
-    add_branch_keys,
-    add_tree_keys,
-    count_tree_keys,
-    find_changes,
-)
-from .trees cimport CLASSIFY_ROOM, PROJECTIVE, classify
-from ...core.workers cimport require_memory_for_gil, throw_no_memory
-from ..run cimport DocRun
+from .ranking cimport RankFeatures
+from .steps cimport MAX_KEYS, ChoiceC, ParserC, Run, advance, choose, start_run
+from .system cimport LEFT, NONE, SentenceC, free_sentence, new_sentence, row_of, start
 
 cdef enum:
-    MAX_KEYS = 256
     # Sentences that a worker parses at once.
     GROUP = 4
-
-cdef enum:
-    # What the weights that were asked for are needed for.
-    ACTION
-    LABEL
-    FAR_LABEL
-    RANK
 
 # Labels that are not learned.
 ROOT = 0xFFFF
 SPACE = 0xFFFE
-
-
-cdef struct ParserC:
-    const SmallC* actions
-    const RowsC* labels
-    const SmallC* boundaries
-    const FeaturesC* action_features
-    const FeaturesC* label_features
-    const FeaturesC* boundary_features
-    const int* action_margins
-    const int* label_margins
-    const int* boundary_margins
-    const score_t* limits
-    int n_lexical
-    int n_branches           # to try for a sentence
-    int branch_lead          # for decisions with less than this lead
-    float scale              # of the scores of actions
-    const ShortLinesC* ranks      # the weights of the reranker, or NULL
-    PyObject* rank_features
-    bint keeps_log           # of the decisions about a sentence
-    bint keeps_leads         # of labels and of the reranker
-    bint splits_blank_lines
-
-
-cdef struct LoggedC:
-    # A decision that was made.
-    int step
-    int action
-    int second               # the next best one, or NONE
-    int label
-    int lead
-    int label_lead
-    int stage                # at which the action was found, and its label
-    int label_stage          # or NONE
-    int front                # N0 and S0
-    int top
-
-
-cdef struct ChangeC:
-    int token
-    int head
-    int label
-
-
-cdef struct SwapC:
-    # A branch that is better than what it parts from, by its score.
-    int64_t score
-    int first                # into the changes
-    int end
-
-
-cdef cppclass Run:
-    # A sentence on its way, first as a whole, then the branches where it was unsure.
-    SentenceC s
-    SentenceC branch
-    SentenceC* now           # one of these two
-    bare_vector[LoggedC] log
-    bare_vector[uint64_t] state_keys  # by step, those in which there was a decision
-    bare_vector[int] chosen           # where to branch, into the log
-    int n_tried
-    bare_vector[feat_t] rank_keys     # of which n_rank_keys are in use
-    bare_vector[int16_t] signs
-    size_t n_rank_keys
-    bare_vector[uint8_t] changed
-    bare_vector[int] room             # see classify
-    bare_vector[ChangeC] changes
-    bare_vector[SwapC] swaps
-    bare_vector[int] rank_leads       # by token, if leads are kept
-    LoggedC logged
-    int phase
-    int stage
-    int action
-    int head
-    int dependent
-    Sums sums
-    FarC far
-    score_t* scores          # [width]
-    size_t offset            # of its doc among all tokens
-    int places[MAX_PLACES]
-    atom_t values[MAX_SLOTS]
-    feat_t keys[MAX_KEYS]
-    int n_keys
-
-    __init__():
-        memset(&this.s, 0, sizeof(SentenceC))
-        memset(&this.branch, 0, sizeof(SentenceC))
-
-    __dealloc__():
-        free_sentence(&this.s)
-        free_sentence(&this.branch)
-
-
-cdef struct ChoiceC:
-    int label
-    int second               # or NONE
-    int lead
-
-
-cdef inline ChoiceC choose(const Sums* sums, int valid) noexcept nogil:
-    """The best and the second-best of up to four labels."""
-    cdef ChoiceC choice
-    cdef int label, score
-    cdef int best = -(1 << 20)
-    cdef int second = -(1 << 20)
-    choice.label = NONE
-    choice.second = NONE
-    for label in range(N_ACTIONS):
-        if valid >> label & 1:
-            score = sums.of[label]
-            if score > best:
-                second = best
-                choice.second = choice.label
-                best = score
-                choice.label = label
-            elif score > second:
-                second = score
-                choice.second = label
-    choice.lead = best - second
-    return choice
-
-
-cdef inline void ask_action(const ParserC* parser, Run* run, int stage) noexcept nogil:
-    cdef const FeaturesC* features = parser.action_features
-    read_slots(
-        run.now, features, features.stage_ends[stage - 1] if stage else 0,
-        features.stage_ends[stage], run.places, run.values,
-    )
-    run.n_keys = ask_lines(
-        features.stages[stage], parser.actions.weights, run.values, run.keys
-    )
-    run.stage = stage
-    run.phase = ACTION
-
-
-cdef inline void ask_label(const ParserC* parser, Run* run, int stage) noexcept nogil:
-    cdef const FeaturesC* features = parser.label_features
-    read_slots(
-        run.now, features, features.stage_ends[stage - 1] if stage else 0,
-        features.stage_ends[stage], run.places, run.values,
-    )
-    run.n_keys = ask_lines(
-        features.stages[stage], parser.labels.codes, run.values, run.keys
-    )
-    run.stage = stage
-    run.phase = LABEL
-
-
-cdef bint next_decision(const ParserC* parser, Run* run) noexcept nogil:
-    """RETURNS: False at the end of the sentence."""
-    cdef SentenceC* s = run.now
-    if not settle(s):
-        return end_tree(parser, run)
-    if s == &run.branch:
-        if s.step < <int>run.state_keys.size() and (
-            run.state_keys[s.step] == get_state_key(s)
-        ):
-            replay(run, s.step)
-            return end_tree(parser, run)
-    elif parser.n_branches:
-        run.state_keys.resize(s.step + 1)
-        run.state_keys[s.step] = get_state_key(s)
-    memset(&run.sums, 0, sizeof(Sums))
-    find_action_places(s, run.places)
-    ask_action(parser, run, 0)
-    return True
-
-
-cdef bint take(const ParserC* parser, Run* run) noexcept nogil:
-    """Go on with the action that was chosen. RETURNS: False at the end."""
-    cdef SentenceC* s = run.now
-    if run.logged.action != LEFT and run.logged.action != RIGHT:
-        return finish_decision(parser, run, 0)
-    run.head = get_front(s)
-    run.dependent = s.stack[s.top - 1]
-    if run.logged.action == RIGHT:
-        run.head, run.dependent = run.dependent, run.head
-    find_label_places(s, run.head, run.dependent, run.places)
-    memset(run.scores, 0, parser.labels.width * sizeof(score_t))
-    ask_label(parser, run, 0)
-    return True
-
-
-cdef bint finish_decision(const ParserC* parser, Run* run, int label) noexcept nogil:
-    run.logged.label = label
-    if parser.keeps_log and run.now == &run.s:
-        run.log.push_back(run.logged)
-    apply(run.now, run.logged.action, label)
-    return next_decision(parser, run)
-
-
-cdef bint advance(
-    const ParserC* parser, Run* run, uint64_t* action_counts, uint64_t* label_counts
-) noexcept nogil:
-    """Take one step. RETURNS: False at the end of the sentence."""
-    cdef ChoiceC choice
-    cdef Verdict verdict
-    cdef int margin
-    if run.phase == ACTION:
-        parser.actions.add_values(
-            &run.sums, parser.actions.weights, run.keys, run.n_keys
-        )
-        choice = choose(&run.sums, get_valid(run.now))
-        if (
-            run.stage + 1 < parser.actions.program.n_stages
-            and choice.lead < parser.action_margins[run.stage]
-        ):
-            ask_action(parser, run, run.stage + 1)
-            return True
-        action_counts[run.stage] += 1
-        run.logged.step = run.now.step
-        run.logged.action = choice.label
-        run.logged.second = choice.second
-        run.logged.lead = choice.lead
-        run.logged.stage = run.stage
-        run.logged.label_stage = NONE
-        run.logged.label_lead = NO_RIVAL
-        run.logged.front = get_front(run.now)
-        run.logged.top = run.now.stack[run.now.top - 1]
-        return take(parser, run)
-    if run.phase == RANK:
-        judge_branch(parser, run)
-        return next_branch(parser, run)
-    if run.phase == FAR_LABEL:
-        add_far(parser.labels, &run.far, run.scores)
-    elif add_near(parser.labels, run.keys, run.n_keys, run.scores, &run.far):
-        run.phase = FAR_LABEL
-        return True
-    margin = 0
-    if run.stage + 1 < parser.labels.program.n_stages:
-        margin = parser.label_margins[run.stage]
-    verdict = parser.labels.kernels.judge(
-        run.scores, parser.limits, parser.labels.width, max(margin, 1)
-    )
-    if margin != 0 and verdict.close > 1:
-        ask_label(parser, run, run.stage + 1)
-        return True
-    label_counts[run.stage] += 1
-    run.logged.label_stage = run.stage
-    if parser.keeps_leads:
-        run.logged.label_lead = find_lead(
-            run.scores, parser.limits, parser.labels.width, verdict.label
-        )
-    return finish_decision(parser, run, verdict.label)
-
-
-cdef bint start_run(const ParserC* parser, Run* run) noexcept nogil:
-    """Start on a sentence. RETURNS: False if there is nothing to decide."""
-    run.now = &run.s
-    run.log.clear()
-    run.state_keys.clear()
-    run.chosen.clear()
-    run.swaps.clear()
-    run.changes.clear()
-    run.n_tried = 0
-    if parser.keeps_leads:
-        run.rank_leads.assign(run.s.n, <int>NO_RIVAL)
-    start(&run.s)
-    return next_decision(parser, run)
-
-
-cdef void replay(Run* run, int step) noexcept nogil:
-    """Finish a branch that is back in a state in which the sentence was before."""
-    cdef int i
-    for i in range(run.chosen[run.n_tried - 1], <int>run.log.size()):
-        if run.log[i].step >= step:
-            settle(run.now)
-            apply(run.now, run.log[i].action, run.log[i].label)
-    settle(run.now)
-
-
-cdef inline void make_rank_room(Run* run, size_t n) noexcept nogil:
-    """Make room for so many features of the reranker."""
-    if run.rank_keys.size() < n:
-        run.rank_keys.resize(n)
-    if run.signs.size() < n:
-        run.signs.resize(n)
-
-
-cdef bint end_tree(const ParserC* parser, Run* run) noexcept nogil:
-    """A tree is complete: what comes next? RETURNS: False if nothing does."""
-    cdef size_t i
-    if not parser.n_branches:
-        return False
-    if run.now == &run.s:
-        choose_branches(parser, run)
-        return next_branch(parser, run)
-    run.changed.resize(run.s.n)
-    if not find_changes(&run.s, &run.branch, run.changed.data()):
-        return next_branch(parser, run)
-    # Behind those of the branch.
-    make_rank_room(
-        run, run.n_rank_keys + count_tree_keys(
-            <RankFeatures>parser.rank_features, run.changed.data(), run.s.n
-        ),
-    )
-    run.n_rank_keys += add_tree_keys(
-        <RankFeatures>parser.rank_features, &run.s, &run.branch, run.changed.data(),
-        run.rank_keys.data() + run.n_rank_keys, run.signs.data() + run.n_rank_keys,
-    )
-    for i in range(run.n_rank_keys):
-        prefetch(parser.ranks[0], run.rank_keys[i])
-    run.phase = RANK
-    return True
-
-
-cdef void choose_branches(const ParserC* parser, Run* run) noexcept nogil:
-    """The decisions of least lead, the least of all first."""
-    cdef int i, j
-    for i in range(<int>run.log.size()):
-        if run.log[i].second == NONE or run.log[i].lead >= parser.branch_lead:
-            continue
-        if <int>run.chosen.size() < parser.n_branches:
-            run.chosen.push_back(i)
-        elif run.log[i].lead < run.log[run.chosen.back()].lead:
-            run.chosen[run.chosen.size() - 1] = i
-        else:
-            continue
-        j = <int>run.chosen.size() - 1
-        while j > 0 and run.log[run.chosen[j - 1]].lead > run.log[run.chosen[j]].lead:
-            run.chosen[j - 1], run.chosen[j] = run.chosen[j], run.chosen[j - 1]
-            j -= 1
-
-
-cdef bint next_branch(const ParserC* parser, Run* run) noexcept nogil:
-    """Start on the next branch. RETURNS: False if there is none."""
-    cdef int i, j
-    if run.n_tried == <int>run.chosen.size():
-        apply_swaps(run)
-        return False
-    if not copy_sentence(&run.branch, &run.s):
-        throw_no_memory()
-    i = run.chosen[run.n_tried]
-    run.n_tried += 1
-    run.now = &run.branch
-    for j in range(i):
-        settle(run.now)
-        apply(run.now, run.log[j].action, run.log[j].label)
-    settle(run.now)
-    run.n_rank_keys = (<RankFeatures>parser.rank_features).n_branch_keys()
-    make_rank_room(run, run.n_rank_keys)
-    add_branch_keys(
-        <RankFeatures>parser.rank_features, run.now, run.log[i].action, run.log[i].second,
-        <int>(8 * run.log[i].lead / parser.scale), run.rank_keys.data(), run.signs.data(),
-    )
-    run.logged.action = run.log[i].second
-    return take(parser, run)
-
-
-cdef void judge_branch(const ParserC* parser, Run* run) noexcept nogil:
-    """Keep a branch if it is better."""
-    cdef ChangeC change
-    cdef SwapC swap
-    cdef int token
-    swap.score = sum_values(
-        parser.ranks[0], run.rank_keys.data(), run.signs.data(), run.n_rank_keys
-    )
-    if parser.keeps_leads:
-        for token in range(run.s.n):
-            if run.changed[token] & ARC:
-                run.rank_leads[token] = <int>min(
-                    <int64_t>run.rank_leads[token], max(swap.score, -swap.score)
-                )
-    if swap.score <= 0:
-        return
-    swap.first = <int>run.changes.size()
-    for token in range(run.s.n):
-        if run.changed[token] & ARC:
-            change.token = token
-            change.head = run.branch.heads[token]
-            change.label = run.branch.labels[token]
-            run.changes.push_back(change)
-    swap.end = <int>run.changes.size()
-    run.swaps.push_back(swap)
-
-
-cdef void apply_swaps(Run* run) noexcept nogil:
-    """Apply what is better, the best first, as long as it stays a projective tree."""
-    cdef SwapC swap
-    cdef size_t i, j
-    cdef int k
-    cdef bint good
-    for i in range(1, run.swaps.size()):
-        j = i
-        while j > 0 and run.swaps[j - 1].score < run.swaps[j].score:
-            swap = run.swaps[j]
-            run.swaps[j] = run.swaps[j - 1]
-            run.swaps[j - 1] = swap
-            j -= 1
-    run.changed.assign(run.s.n, <uint8_t>0)
-    for i in range(run.swaps.size()):
-        swap = run.swaps[i]
-        good = True
-        for k in range(swap.first, swap.end):
-            good = good and not run.changed[run.changes[k].token]
-        if not good:
-            continue
-        exchange(run, &swap)
-        if i and not is_good_tree(run):
-            exchange(run, &swap)
-            continue
-        for k in range(swap.first, swap.end):
-            run.changed[run.changes[k].token] = True
-
-
-cdef void exchange(Run* run, const SwapC* swap) noexcept nogil:
-    """Put changes in the place of what they change, and the other way round."""
-    cdef ChangeC* change
-    cdef int k, head, label
-    for k in range(swap.first, swap.end):
-        change = &run.changes[k]
-        head = run.s.heads[change.token]
-        label = run.s.labels[change.token]
-        run.s.heads[change.token] = change.head
-        run.s.labels[change.token] = change.label
-        change.head = head
-        change.label = label
-
-
-cdef bint is_good_tree(Run* run) noexcept nogil:
-    """Whether there is a projective tree with one root."""
-    cdef const SentenceC* s = &run.s
-    cdef int i, n_roots = 0
-    for i in range(s.n):
-        n_roots += s.heads[i] == NONE
-    if n_roots != 1:
-        return False
-    run.room.resize(<size_t>CLASSIFY_ROOM * s.n)
-    return classify(s.heads, s.n, run.room.data()) == PROJECTIVE
 
 
 cdef cppclass Worker:
@@ -543,10 +67,18 @@ cdef cppclass Worker:
     int thread
 
     __init__():
+        cdef int i
         memset(&this.whole, 0, sizeof(SentenceC))
+        for i in range(GROUP):
+            memset(&this.runs[i].s, 0, sizeof(SentenceC))
+            memset(&this.runs[i].branch, 0, sizeof(SentenceC))
 
     __dealloc__():
+        cdef int i
         free_sentence(&this.whole)
+        for i in range(GROUP):
+            free_sentence(&this.runs[i].s)
+            free_sentence(&this.runs[i].branch)
 
 
 @cython.auto_pickle(False)
@@ -803,7 +335,7 @@ cdef void write_tree(ParsingRun job, Run* run) noexcept nogil:
 cdef inline void note_lead(ParsingRun job, size_t place, const LoggedC* logged) noexcept nogil:
     """Note the lead of a transition for a token, unless that has its head already."""
     if job.leads[3 * place + 1] == NO_RIVAL and logged.lead < job.leads[3 * place]:
-        job.leads[3 * place] = logged.lead
+        job.leads[3 * place] = <int>logged.lead
         job.stages[place] = <uint8_t>logged.stage
 
 
@@ -845,7 +377,7 @@ cdef void write_trace(ParsingRun job, Run* run) noexcept with gil:
                     "action": run.log[i].action,
                     "second": run.log[i].second,
                     "label": run.log[i].label,
-                    "lead": run.log[i].lead,
+                    "lead": <int>run.log[i].lead,
                     "stage": run.log[i].stage,
                     "label_stage": run.log[i].label_stage,
                 }

@@ -49,7 +49,7 @@ from .gold import (
 from .places import PLACES
 from .reranker import SCALE as RANK_SCALE
 from .reranker import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
-from .train import TrainingBatch
+from .train import TransitionExamples
 
 # See LearnerSettings.
 DEFAULTS = {"predicted_history": 0.9, "word_dropout": 0.05}
@@ -247,7 +247,10 @@ class ParsingEngine(Engine):
         return float(loss)
 
     def _teach(
-        self, training: TrainingBatch, learners: tuple[Learner, Learner], drop: float
+        self,
+        training: TransitionExamples,
+        learners: tuple[Learner, Learner],
+        drop: float,
     ) -> float:
         """Let a learner of transitions and one of labels learn."""
         settings = self.actions.used_settings
@@ -487,8 +490,8 @@ class ParsingEngine(Engine):
 
     def _training_batch(
         self, batch: list[GoldParse], starts: np.ndarray
-    ) -> TrainingBatch:
-        return TrainingBatch(
+    ) -> TransitionExamples:
+        return TransitionExamples(
             [gold.doc for gold in batch],
             np.concatenate([gold.heads for gold in batch], dtype="int32"),
             np.concatenate([gold.labels for gold in batch], dtype="int32"),

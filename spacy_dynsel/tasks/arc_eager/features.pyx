@@ -13,7 +13,6 @@ from .system cimport (
     BETWEEN,
     DISTANCE,
     DISTANCE1,
-    FIRST_ROW,
     NONE,
     POS,
     POSITION,
@@ -39,16 +38,67 @@ STATE_COLUMNS = [
 ]
 # The place of a column that belongs to no token.
 STATE_PLACE = "0"
-ACTION_PLACES = [
-    "0", "S0", "S1", "S2", "N0", "N1", "N2", "S0-1", "S0+1", "N0-1", "S0h", "S1h",
-    "S0l", "S0l2", "S0ll", "S0r", "S0r2", "S0rr", "S1l", "S1l2", "S1r", "S1r2",
-    "N0l", "N0l2",
+
+
+cdef list name_places(dict names):
+    """The names of places, by their number."""
+    return [names[place] for place in range(len(names))]
+
+
+ACTION_PLACES = name_places(
+    {
+        AT_STATE: STATE_PLACE,
+        AT_S0: "S0",
+        AT_S1: "S1",
+        AT_S2: "S2",
+        AT_N0: "N0",
+        AT_N1: "N1",
+        AT_N2: "N2",
+        AT_S0_BEFORE: "S0-1",
+        AT_S0_AFTER: "S0+1",
+        AT_N0_BEFORE: "N0-1",
+        AT_S0_HEAD: "S0h",
+        AT_S1_HEAD: "S1h",
+        AT_S0_LEFT: "S0l",
+        AT_S0_LEFT2: "S0l2",
+        AT_S0_LEFT_LEFT: "S0ll",
+        AT_S0_RIGHT: "S0r",
+        AT_S0_RIGHT2: "S0r2",
+        AT_S0_RIGHT_RIGHT: "S0rr",
+        AT_S1_LEFT: "S1l",
+        AT_S1_LEFT2: "S1l2",
+        AT_S1_RIGHT: "S1r",
+        AT_S1_RIGHT2: "S1r2",
+        AT_N0_LEFT: "N0l",
+        AT_N0_LEFT2: "N0l2",
+    }
+)
+LABEL_PLACES = name_places(
+    {
+        AT_STATE: STATE_PLACE,
+        AT_D: "D",
+        AT_H: "H",
+        AT_D_BEFORE: "D-1",
+        AT_D_AFTER: "D+1",
+        AT_H_BEFORE: "H-1",
+        AT_H_AFTER: "H+1",
+        AT_H_HEAD: "Hh",
+        AT_D_LEFT: "Dl",
+        AT_D_LEFT2: "Dl2",
+        AT_D_LEFT_LEFT: "Dll",
+        AT_D_RIGHT: "Dr",
+        AT_D_RIGHT2: "Dr2",
+        AT_D_RIGHT_RIGHT: "Drr",
+        AT_H_LEFT: "Hl",
+        AT_H_LEFT2: "Hl2",
+        AT_H_RIGHT: "Hr",
+        AT_H_RIGHT2: "Hr2",
+    }
+)
+BOUNDARY_PLACES = [
+    STATE_PLACE,
+    *(f"B{i:+}" if i else "B" for i in range(-BOUNDARY_REACH, BOUNDARY_REACH + 1)),
 ]
-LABEL_PLACES = [
-    "0", "D", "H", "D-1", "D+1", "H-1", "H+1", "Hh", "Dl", "Dl2", "Dll", "Dr", "Dr2",
-    "Drr", "Hl", "Hl2", "Hr", "Hr2",
-]
-BOUNDARY_PLACES = ["0", "B-3", "B-2", "B-1", "B", "B+1", "B+2", "B+3"]
 ACTIONS = ["SHIFT", "REDUCE", "LEFT", "RIGHT"]
 
 cdef class Features:
@@ -153,38 +203,35 @@ cdef void find_action_places(SentenceC* s, int* places) noexcept nogil:
     cdef int n0 = get_front(s)
     cdef int n1 = get_neighbour(s, n0, 1) if s.returned == NONE else NONE
     cdef atom_t* state = s.rows + STATE_ROW * s.stride
-    cdef int i
     state[DISTANCE] = get_distance(n0 - s0)
     state[DISTANCE1] = get_distance(s0 - s1) if s1 != NONE else 0
     state[BETWEEN] = fold(get_between(s, s0, n0))
     state[PREVIOUS] = s.previous
     state[POSITION] = min(s.top, 3) * 3 + (n0 + 1 == s.n) + (s.returned != NONE)
-    places[1] = s0
-    places[2] = s1
-    places[3] = get_stack(s, 2)
-    places[4] = n0
-    places[5] = n1
-    places[6] = get_neighbour(s, n1, 1)
-    places[7] = get_neighbour(s, s0, -1)
-    places[8] = get_neighbour(s, s0, 1)
-    places[9] = get_neighbour(s, n0, -1)
-    places[10] = s.heads[s0]
-    places[11] = get_link(s.heads, s1)
-    places[12] = s.left[s0]
-    places[13] = s.left2[s0]
-    places[14] = get_link(s.left, s.left[s0])
-    places[15] = s.right[s0]
-    places[16] = s.right2[s0]
-    places[17] = get_link(s.right, s.right[s0])
-    places[18] = get_link(s.left, s1)
-    places[19] = get_link(s.left2, s1)
-    places[20] = get_link(s.right, s1)
-    places[21] = get_link(s.right2, s1)
-    places[22] = s.left[n0]
-    places[23] = s.left2[n0]
-    places[0] = STATE_ROW
-    for i in range(1, 24):
-        places[i] = (places[i] + FIRST_ROW) * s.stride
+    places[AT_S0] = s0
+    places[AT_S1] = s1
+    places[AT_S2] = get_stack(s, 2)
+    places[AT_N0] = n0
+    places[AT_N1] = n1
+    places[AT_N2] = get_neighbour(s, n1, 1)
+    places[AT_S0_BEFORE] = get_neighbour(s, s0, -1)
+    places[AT_S0_AFTER] = get_neighbour(s, s0, 1)
+    places[AT_N0_BEFORE] = get_neighbour(s, n0, -1)
+    places[AT_S0_HEAD] = s.heads[s0]
+    places[AT_S1_HEAD] = get_link(s.heads, s1)
+    places[AT_S0_LEFT] = s.left[s0]
+    places[AT_S0_LEFT2] = s.left2[s0]
+    places[AT_S0_LEFT_LEFT] = get_link(s.left, s.left[s0])
+    places[AT_S0_RIGHT] = s.right[s0]
+    places[AT_S0_RIGHT2] = s.right2[s0]
+    places[AT_S0_RIGHT_RIGHT] = get_link(s.right, s.right[s0])
+    places[AT_S1_LEFT] = get_link(s.left, s1)
+    places[AT_S1_LEFT2] = get_link(s.left2, s1)
+    places[AT_S1_RIGHT] = get_link(s.right, s1)
+    places[AT_S1_RIGHT2] = get_link(s.right2, s1)
+    places[AT_N0_LEFT] = s.left[n0]
+    places[AT_N0_LEFT2] = s.left2[n0]
+    find_rows(s, N_ACTION_PLACES, places)
 
 
 cdef void find_label_places(
@@ -192,30 +239,27 @@ cdef void find_label_places(
 ) noexcept nogil:
     """The rows of the tokens at LABEL_PLACES."""
     cdef atom_t* state = s.rows + STATE_ROW * s.stride
-    cdef int i
     state[DISTANCE] = get_distance(abs(head - dependent))
     state[BETWEEN] = fold(get_between(s, min(head, dependent), max(head, dependent)))
     state[SIDE] = head < dependent
-    places[1] = dependent
-    places[2] = head
-    places[3] = get_neighbour(s, dependent, -1)
-    places[4] = get_neighbour(s, dependent, 1)
-    places[5] = get_neighbour(s, head, -1)
-    places[6] = get_neighbour(s, head, 1)
-    places[7] = s.heads[head]
-    places[8] = s.left[dependent]
-    places[9] = s.left2[dependent]
-    places[10] = get_link(s.left, s.left[dependent])
-    places[11] = s.right[dependent]
-    places[12] = s.right2[dependent]
-    places[13] = get_link(s.right, s.right[dependent])
-    places[14] = s.left[head]
-    places[15] = s.left2[head]
-    places[16] = s.right[head]
-    places[17] = s.right2[head]
-    places[0] = STATE_ROW
-    for i in range(1, 18):
-        places[i] = (places[i] + FIRST_ROW) * s.stride
+    places[AT_D] = dependent
+    places[AT_H] = head
+    places[AT_D_BEFORE] = get_neighbour(s, dependent, -1)
+    places[AT_D_AFTER] = get_neighbour(s, dependent, 1)
+    places[AT_H_BEFORE] = get_neighbour(s, head, -1)
+    places[AT_H_AFTER] = get_neighbour(s, head, 1)
+    places[AT_H_HEAD] = s.heads[head]
+    places[AT_D_LEFT] = s.left[dependent]
+    places[AT_D_LEFT2] = s.left2[dependent]
+    places[AT_D_LEFT_LEFT] = get_link(s.left, s.left[dependent])
+    places[AT_D_RIGHT] = s.right[dependent]
+    places[AT_D_RIGHT2] = s.right2[dependent]
+    places[AT_D_RIGHT_RIGHT] = get_link(s.right, s.right[dependent])
+    places[AT_H_LEFT] = s.left[head]
+    places[AT_H_LEFT2] = s.left2[head]
+    places[AT_H_RIGHT] = s.right[head]
+    places[AT_H_RIGHT2] = s.right2[head]
+    find_rows(s, N_LABEL_PLACES, places)
 
 
 cdef void find_boundary_places(
@@ -225,9 +269,9 @@ cdef void find_boundary_places(
     sentence; the one before starts at another token."""
     cdef int i
     s.rows[STATE_ROW * s.stride + DISTANCE] = get_length(token - start)
-    places[0] = STATE_ROW
-    for i in range(1, 8):
-        places[i] = (get_neighbour(s, token, i - 4) + FIRST_ROW) * s.stride
+    for i in range(1, N_BOUNDARY_PLACES):
+        places[i] = get_neighbour(s, token, i - 1 - BOUNDARY_REACH)
+    find_rows(s, N_BOUNDARY_PLACES, places)
 
 
 cdef class TagMap:

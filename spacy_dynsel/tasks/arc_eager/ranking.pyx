@@ -5,7 +5,6 @@ from ...base.errors import Errors
 from .system cimport (
     BETWEEN,
     DISTANCE,
-    FIRST_ROW,
     LEAD,
     NONE,
     PAIR,
@@ -16,21 +15,54 @@ from .system cimport (
 from ...core.hashing cimport finish, fold, mix
 from ...core.program cimport TemplateC
 from .features cimport (
-    N_ACTION_PLACES,
-    N_TREE_PLACES,
+    AT_STATE,
+    AT_T,
+    AT_T_AFTER,
+    AT_T_BEFORE,
+    AT_T_GRANDPARENT,
+    AT_T_GREAT_GRANDPARENT,
+    AT_T_HEAD,
+    AT_T_HEAD_AFTER,
+    AT_T_HEAD_BEFORE,
+    AT_T_HEAD_LEFT,
+    AT_T_HEAD_RIGHT,
+    AT_T_LEFT,
+    AT_T_RIGHT,
+    AT_T_SIBLING,
     MAX_PLACES,
     MAX_SLOTS,
+    N_ACTION_PLACES,
+    N_TREE_PLACES,
     find_action_places,
+    find_rows,
     get_between,
     get_distance,
     get_link,
     get_neighbour,
+    name_places,
     read_slots,
 )
 
-TREE_PLACES = [
-    "0", "T", "H", "G", "P", "T-1", "T+1", "H-1", "H+1", "Tl", "Tr", "Hl", "Hr", "Hh",
-]
+from .features import STATE_PLACE
+
+TREE_PLACES = name_places(
+    {
+        AT_STATE: STATE_PLACE,
+        AT_T: "T",
+        AT_T_HEAD: "H",
+        AT_T_GRANDPARENT: "G",
+        AT_T_SIBLING: "P",
+        AT_T_BEFORE: "T-1",
+        AT_T_AFTER: "T+1",
+        AT_T_HEAD_BEFORE: "H-1",
+        AT_T_HEAD_AFTER: "H+1",
+        AT_T_LEFT: "Tl",
+        AT_T_RIGHT: "Tr",
+        AT_T_HEAD_LEFT: "Hl",
+        AT_T_HEAD_RIGHT: "Hr",
+        AT_T_GREAT_GRANDPARENT: "Hh",
+    }
+)
 FRAME_COLUMNS = {"left_labels", "right_labels", "left_count", "right_count"}
 
 cdef enum:
@@ -159,7 +191,6 @@ cdef void find_tree_places(SentenceC* s, int token, int* places) noexcept nogil:
     """The rows of the tokens at TREE_PLACES."""
     cdef atom_t* state = s.rows + STATE_ROW * s.stride
     cdef int head = s.heads[token]
-    cdef int i
     if head == NONE:
         state[DISTANCE] = 0
         state[BETWEEN] = 0
@@ -168,22 +199,20 @@ cdef void find_tree_places(SentenceC* s, int token, int* places) noexcept nogil:
         state[DISTANCE] = get_distance(abs(head - token))
         state[BETWEEN] = fold(get_between(s, min(head, token), max(head, token)))
         state[SIDE] = head < token
-    places[1] = token
-    places[2] = head
-    places[3] = get_link(s.heads, head)
-    places[4] = find_sibling(s, token, head)
-    places[5] = get_neighbour(s, token, -1)
-    places[6] = get_neighbour(s, token, 1)
-    places[7] = get_neighbour(s, head, -1)
-    places[8] = get_neighbour(s, head, 1)
-    places[9] = s.left[token]
-    places[10] = s.right[token]
-    places[11] = get_link(s.left, head)
-    places[12] = get_link(s.right, head)
-    places[13] = get_link(s.heads, places[3])
-    places[0] = STATE_ROW
-    for i in range(1, 14):
-        places[i] = (places[i] + FIRST_ROW) * s.stride
+    places[AT_T] = token
+    places[AT_T_HEAD] = head
+    places[AT_T_GRANDPARENT] = get_link(s.heads, head)
+    places[AT_T_SIBLING] = find_sibling(s, token, head)
+    places[AT_T_BEFORE] = get_neighbour(s, token, -1)
+    places[AT_T_AFTER] = get_neighbour(s, token, 1)
+    places[AT_T_HEAD_BEFORE] = get_neighbour(s, head, -1)
+    places[AT_T_HEAD_AFTER] = get_neighbour(s, head, 1)
+    places[AT_T_LEFT] = s.left[token]
+    places[AT_T_RIGHT] = s.right[token]
+    places[AT_T_HEAD_LEFT] = get_link(s.left, head)
+    places[AT_T_HEAD_RIGHT] = get_link(s.right, head)
+    places[AT_T_GREAT_GRANDPARENT] = get_link(s.heads, places[AT_T_GRANDPARENT])
+    find_rows(s, N_TREE_PLACES, places)
 
 
 cdef inline bint sees(

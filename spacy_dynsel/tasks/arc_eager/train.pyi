@@ -8,7 +8,7 @@ from ...spacy_io.lexemes import LexemeReader
 from .features import Features, TagMap
 from .ranking import RankFeatures
 
-class TrainingBatch:
+class TransitionExamples:
     def __init__(
         self,
         docs: list[Doc],

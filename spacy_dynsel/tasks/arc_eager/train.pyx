@@ -6,20 +6,15 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...spacy_io.lexemes cimport LexemeReader
-from ...spacy_io.tokens cimport (
-    ParseTokenC,
-    SequenceC,
-    find_records,
-    make_records,
-    read_docs,
-    read_parse_tokens,
-)
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
-from ...core.lexicon cimport UNKNOWN, Arena, Lexicon
-from ...core.program cimport HIDDEN, ContextC, LexemeRecC
+from ...core.lexicon cimport Lexicon
+from ...core.program cimport ContextC
 from ...core.rank_learner cimport RankLearner
 from ...core.typedefs cimport atom_t, uint8_t, uint64_t
+from ...spacy_io.lexemes cimport LexemeReader
+from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
+from ..examples cimport Examples
+from .branches cimport LoggedC, choose_branches, is_back, replay
 from .system cimport (
     GoldTree,
     LEFT,
@@ -43,6 +38,7 @@ from .system cimport (
     start,
 )
 from .features cimport (
+    BOUNDARY_REACH,
     MAX_PLACES,
     MAX_SLOTS,
     N_ACTION_PLACES,
@@ -65,16 +61,7 @@ from .ranking cimport (
 )
 
 
-cdef struct LoggedC:
-    # A decision that was made.
-    int step
-    int action
-    int second               # the next best one, or NONE
-    int label
-    float lead
-
-
-cdef class TrainingBatch:
+cdef class TransitionExamples(Examples):
     """Docs with their gold trees.
 
     docs (list[Doc]): The docs, of which the words, tags and parts of speech are read.
@@ -83,18 +70,12 @@ cdef class TrainingBatch:
     labels (array): For each token the label of its arc, or -1.
     starts (array): For each token whether a sentence starts there.
     """
-    cdef vector[LexemeRecC*] records
     cdef vector[ParseTokenC] tokens
     cdef vector[int] ends             # of sentences
     cdef vector[int] docs_of          # the first token of a sentence's doc
-    cdef vector[int] word_columns
-    cdef vector[int] class_columns
     cdef const int32_t[::1] heads
     cdef const int32_t[::1] labels
     cdef int highest                  # of the labels
-    cdef list docs
-    cdef Arena scratch
-    cdef Lexicon lexicon
     cdef TagMap tags
     # Of one sentence
     cdef SentenceC sentence
@@ -114,41 +95,26 @@ cdef class TrainingBatch:
         LexemeReader reader not None,
         TagMap tags not None,
     ):
-        cdef vector[SequenceC] whole
+        cdef const SequenceC* doc
         cdef size_t i
         cdef int j, offset
-        if self.lexicon is not None or tags.places.size() == 0:
-            raise ValueError(Errors.DS216.format(what="a batch has its docs already"))
-        reader.check(lexicon)
+        if tags.places.size() == 0:
+            raise ValueError(Errors.DS216.format(what="tables that were never filled"))
+        self.read(docs, lexicon, reader, False)
         self.heads = heads
         self.labels = labels
-        self.lexicon = lexicon
         self.tags = tags
-        self.scratch = Arena()
-        for j, column in enumerate(reader.columns):
-            if column in ("word", "lower", "norm"):
-                self.word_columns.push_back(j)
-            elif column == "class":
-                self.class_columns.push_back(j)
-        docs = docs[:]
-        self.docs = docs
-        n_tokens = read_docs(docs, whole)
-        self._check_sizes(n_tokens, starts)
-        self.records.resize(n_tokens)
-        self.tokens.resize(n_tokens)
-        for i in range(whole.size()):
-            offset = <int>whole[i].offset
-            read_parse_tokens(&whole[i], self.tokens.data() + offset)
-            if not find_records(&whole[i], &lexicon.c, self.records.data() + offset):
-                make_records(
-                    &whole[i], NULL, whole[i].length, self.records.data() + offset,
-                    docs[i], lexicon, reader, self.scratch,
-                )
-            for j in range(1, whole[i].length + 1):
-                if j == whole[i].length or starts[offset + j]:
+        self._check_sizes(self.n_tokens, starts)
+        self.tokens.resize(self.n_tokens)
+        for i in range(self.sequences.size()):
+            doc = &self.sequences[i]
+            offset = <int>doc.offset
+            read_parse_tokens(doc, self.tokens.data() + offset)
+            for j in range(1, doc.length + 1):
+                if j == doc.length or starts[offset + j]:
                     self.ends.push_back(offset + j)
                     self.docs_of.push_back(offset)
-        self.local_of.resize(n_tokens)
+        self.local_of.resize(self.n_tokens)
 
     def __dealloc__(self):
         free_sentence(&self.sentence)
@@ -174,8 +140,7 @@ cdef class TrainingBatch:
         self, Features actions, Features labels, Learner action_learner, Learner label_learner
     ) except -1:
         """Raise an error unless learners see these features, and know the labels."""
-        if self.lexicon is None:
-            raise ValueError(Errors.DS216.format(what="a batch without docs"))
+        self.check_read()
         actions.check(N_ACTION_PLACES, self.lexicon.n_columns)
         labels.check(N_LABEL_PLACES, self.lexicon.n_columns)
         actions.check_learner(action_learner, N_ACTIONS)
@@ -189,8 +154,7 @@ cdef class TrainingBatch:
     ) except -1:
         """Raise an error unless a learner sees these features, and there is a start for
         each token."""
-        if self.lexicon is None:
-            raise ValueError(Errors.DS216.format(what="a batch without docs"))
+        self.check_read()
         features.check(N_BOUNDARY_PLACES, self.lexicon.n_columns)
         features.check_learner(learner, 2)
         if <size_t>n_starts != self.tokens.size():
@@ -256,8 +220,8 @@ cdef class TrainingBatch:
                 gold = starts[s.tokens[i]] if i else -1
                 if gold != -1:
                     find_boundary_places(s, i, last, places)
-                    for j in range(1, 4):
-                        if i + j - 4 < first:
+                    for j in range(1, BOUNDARY_REACH + 1):
+                        if i + j - BOUNDARY_REACH - 1 < first:
                             places[j] = NO_TOKEN_ROW * s.stride
                     read_slots(s, &features.c, 0, features.c.n_slots, places, values)
                     costs[gold] = CORRECT
@@ -345,15 +309,10 @@ cdef class TrainingBatch:
 
     cdef void _hide_words(self, Learner learner, float word_dropout) noexcept nogil:
         """Make some words look unknown."""
-        cdef atom_t* row
-        cdef int i, column
+        cdef int i
         for i in range(self.sentence.n):
             if learner.random() < word_dropout:
-                row = row_of(&self.sentence, i)
-                for column in self.word_columns:
-                    row[column] = HIDDEN
-                for column in self.class_columns:
-                    row[column] = UNKNOWN
+                self.hide_word(row_of(&self.sentence, i))
 
     def update(
         self,
@@ -495,7 +454,7 @@ cdef class TrainingBatch:
         cdef vector[uint8_t] changes
         cdef LoggedC logged
         cdef double loss = 0
-        cdef int number, i, j, k, gain
+        cdef int number, i, j, k, gain, n_steps, n_chosen
         cdef size_t n_keys, n_branch_keys
         self._check_learners(actions, labels, action_learner, label_learner)
         features.check(self.lexicon.n_columns)
@@ -515,16 +474,17 @@ cdef class TrainingBatch:
                     state_keys[s.step] = get_state_key(s)
                     log.push_back(logged)
                     apply(s, logged.action, logged.label)
-                self._choose_branches(log, n_branches, max_lead, chosen)
-                for k in range(<int>chosen.size()):
+                n_steps = <int>log.size()
+                chosen.resize(max(0, min(n_branches, n_steps)))
+                n_chosen = choose_branches(
+                    log.data(), n_steps, <int>chosen.size(), max_lead, chosen.data()
+                )
+                for k in range(n_chosen):
                     i = chosen[k]
                     if not copy_sentence(branch, s):
                         with gil:
                             raise MemoryError()
-                    for j in range(i):
-                        settle(branch)
-                        apply(branch, log[j].action, log[j].label)
-                    settle(branch)
+                    replay(branch, log.data(), 0, i, 0)
                     ranker.keys.resize(n_branch_keys)
                     ranker.signs.resize(n_branch_keys)
                     add_branch_keys(
@@ -536,15 +496,9 @@ cdef class TrainingBatch:
                     )
                     apply(branch, logged.action, logged.label)
                     while settle(branch):
-                        if branch.step < <int>state_keys.size() and (
-                            state_keys[branch.step] == get_state_key(branch)
-                        ):
+                        if is_back(branch, state_keys.data(), state_keys.size()):
                             # From here on, all goes as before.
-                            for j in range(i, <int>log.size()):
-                                if log[j].step >= branch.step:
-                                    settle(branch)
-                                    apply(branch, log[j].action, log[j].label)
-                            settle(branch)
+                            replay(branch, log.data(), i, n_steps, branch.step)
                             break
                         logged = self._decide(
                             branch, actions, labels, action_learner, label_learner, NONE
@@ -579,29 +533,6 @@ cdef class TrainingBatch:
         return s.heads[token] == self.gold.heads[token] and (
             s.labels[token] == self.local_labels[token]
         )
-
-    cdef int _choose_branches(
-        self, const vector[LoggedC]& log, int n_branches, float max_lead, vector[int]& chosen
-    ) except -1 nogil:
-        """The decisions of least lead."""
-        cdef int i, j
-        chosen.clear()
-        if n_branches <= 0:
-            return 0
-        for i in range(<int>log.size()):
-            if log[i].second == NONE or log[i].lead >= max_lead:
-                continue
-            if <int>chosen.size() < n_branches:
-                chosen.push_back(i)
-            elif log[i].lead < log[chosen.back()].lead:
-                chosen[chosen.size() - 1] = i
-            else:
-                continue
-            j = <int>chosen.size() - 1
-            while j > 0 and log[chosen[j - 1]].lead > log[chosen[j]].lead:
-                chosen[j - 1], chosen[j] = chosen[j], chosen[j - 1]
-                j -= 1
-        return 0
 
     cdef LoggedC _decide(
         self,

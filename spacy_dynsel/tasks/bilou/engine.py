@@ -26,24 +26,13 @@ from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..word_tables import N_RESERVED, NO_TABLE
 from .actions import KEEP
+from .decode import NO_DECISION, EntityBatch, predict
 from .explain import Explanations, explain_entities
 from .gazetteer import N_CODES, Gazetteer
 from .gazetteers import ARRAYS, Gazetteers, check_arrays, get_checksum
 from .gold import GoldEntities, action_names, find_spans, own_starts
-from .loops import (
-    COLUMNS,
-    MISSING,
-    N_CASE_SETS,
-    NAMED_PLACES,
-    NO_DECISION,
-    REACH,
-    EntityBatch,
-    Explaining,
-    Guessing,
-    Task,
-    TrainingBatch,
-    predict,
-)
+from .task import COLUMNS, N_CASE_SETS, NAMED_PLACES, REACH, Task
+from .train import MISSING, EntityExamples, Explaining, Guessing
 
 DIRECTIONS = ("ltr", "rtl")
 OFFSETS = [str(offset) for offset in range(-REACH, REACH + 1)]
@@ -534,14 +523,14 @@ class EntityEngine(Engine):
 
     def _training_batch(
         self, name: str, batch: list[GoldEntities], starts: np.ndarray | None
-    ) -> TrainingBatch:
+    ) -> EntityExamples:
         negatives = []
         offset = 0
         for gold in batch:
             for start, end, label in gold.negatives:
                 negatives.append((start + offset, end + offset, label))
             offset += len(gold.doc)
-        return TrainingBatch(
+        return EntityExamples(
             [gold.doc for gold in batch],
             starts,
             self._make_task(name, False),

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span
 
 from ...spacy_io.tokens import find_words, hand_on_starts, read_sent_starts
 from .actions import KEEP
-from .loops import MISSING
+from .train import MISSING
 
 
 class GoldEntities(NamedTuple):

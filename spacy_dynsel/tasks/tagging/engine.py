@@ -34,6 +34,7 @@ from ..explanation import Explainer, Explanation
 from ..folds import get_fold, get_number, minibatch
 from ..training_state import check_state
 from ..word_tables import N_RESERVED, lookup_arrays, make_classes
+from .decode import REACH, TagBatch, predict
 from .gold import (
     GoldDoc,
     GoldWords,
@@ -42,7 +43,7 @@ from .gold import (
     whole_docs,
     without_labels,
 )
-from .loops import REACH, TagBatch, TrainingBatch, predict
+from .train import TaggingExamples
 
 # What spaCy calls the tag of white space.
 SPACE_TAG_NAME = "_SP"
@@ -263,7 +264,7 @@ class TaggingEngine(Engine):
         gold = without_labels(doc)
         labels = found[0][gold.words]
         lexicon = snapshot.get_lexicon(self.max_lexemes, "templates")
-        batch = TrainingBatch(
+        batch = TaggingExamples(
             [doc],
             gold.labels,
             make_ranges([gold], "sentences"),
@@ -326,8 +327,8 @@ class TaggingEngine(Engine):
 
     def _training_batch(
         self, batch: list[GoldWords], ranges: np.ndarray
-    ) -> TrainingBatch:
-        return TrainingBatch(
+    ) -> TaggingExamples:
+        return TaggingExamples(
             [gold.doc for gold in batch],
             np.concatenate([gold.labels for gold in batch], dtype="int32"),
             ranges,

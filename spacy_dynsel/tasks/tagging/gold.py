@@ -8,14 +8,14 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ...spacy_io.tokens import find_words, hand_on_starts, read_sent_starts
-from .loops import MISSING
+from .train import MISSING
 
 
 class GoldDoc(NamedTuple):
     """A doc with what is known about its labels.
 
     doc (Doc): The doc.
-    labels (array): For each token what TrainingBatch takes; white space does not count.
+    labels (array): For each token what TaggingExamples takes; white space does not count.
     sent_starts (array): For each token 1 if a sentence starts there.
     """
 

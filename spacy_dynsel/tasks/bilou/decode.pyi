@@ -5,27 +5,29 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ...core.forms.cached import Scorer
-from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
+from .task import Task
 
-REACH: int
-MISSING: int
-NOT: int
+NO_DECISION: int
 
-class TagBatch:
-    labels: np.ndarray
+class EntityBatch:
+    actions: np.ndarray
     ends: np.ndarray
     stage_counts: np.ndarray
+    has_kept: bool
+    support: np.ndarray | None
     leads: Any
     stages: Any
     made_by: Any
 
     def __init__(
         self,
-        labels: np.ndarray,
+        actions: np.ndarray,
         ends: np.ndarray,
         stage_counts: np.ndarray,
+        has_kept: bool,
+        support: np.ndarray | None = None,
         leads: np.ndarray | None = None,
         stages: np.ndarray | None = None,
     ) -> None: ...
@@ -33,32 +35,16 @@ class TagBatch:
     def __getitem__(self, i: int) -> np.ndarray: ...
     def __iter__(self) -> Iterator[np.ndarray]: ...
 
-class TrainingBatch:
-    def __init__(
-        self,
-        docs: list[Doc],
-        gold: np.ndarray,
-        ranges: np.ndarray,
-        lexicon: Lexicon,
-        reader: LexemeReader,
-    ) -> None: ...
-    def count(self, learner: Learner) -> None: ...
-    def update(
-        self,
-        learner: Learner,
-        drop: float,
-        word_dropout: float,
-        predicted_history: float,
-    ) -> float: ...
-    def guess(self, learner: Learner) -> np.ndarray: ...
-    def explain(self, scorer: Scorer, labels: np.ndarray) -> np.ndarray: ...
-
 def predict(
     docs: list[Doc],
+    task: Task,
     lexicon: Lexicon,
     reader: LexemeReader,
     scorer: Scorer,
     margins: list[int],
     n_threads: int,
+    first: EntityBatch | None = None,
+    support_for_lead: float = 0.0,
+    max_support: int = 0,
     with_leads: bool = False,
-) -> TagBatch: ...
+) -> EntityBatch: ...

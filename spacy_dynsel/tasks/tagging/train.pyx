@@ -1,0 +1,292 @@
+"""Learning to tag, and what each template adds to a decision."""
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+from libcpp.vector cimport vector
+
+import numpy as np
+
+from ...base.errors import Errors
+
+from ...core.forms.cached cimport Scorer, ScorerC, add_slots
+from ...core.learner cimport CORRECT, WRONG, Learner, StepC
+from ...core.lexicon cimport Lexicon
+from ...core.program cimport ContextC, LexemeRecC, get_key
+from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
+from ...spacy_io.lexemes cimport LexemeReader
+from ..examples cimport Examples
+from .decode cimport REACH_C, check_program, is_first_stage_free, looks_ahead
+
+cdef enum:
+    NOT_C = -2
+
+MISSING = -1
+NOT = NOT_C
+
+
+cdef class TaggingExamples(Examples):
+    """The words of docs laid end to end, with what is known about their labels.
+
+    docs (list[Doc]): The docs.
+    gold (array): For each word a label, MISSING, or NOT - label for a label that is
+        known to be wrong.
+    ranges (array): The sequences to learn from: pairs of start and end, counted in
+        words. They may overlap and reach over several docs.
+    """
+    cdef const int32_t[::1] gold
+    cdef const int64_t[:, ::1] ranges
+    cdef int highest         # of the labels
+    cdef int lowest
+
+    def __init__(
+        self,
+        list docs not None,
+        const int32_t[::1] gold not None,
+        const int64_t[:, ::1] ranges not None,
+        Lexicon lexicon not None,
+        LexemeReader reader not None,
+    ):
+        self.read(docs, lexicon, reader, True)
+        self.gold = gold
+        self.ranges = ranges
+        self._check_sizes()
+
+    cdef int _check_sizes(self) except -1:
+        """Raise an error unless there is a label for each word, and ranges are within
+        the words."""
+        cdef int64_t n = self.records.size()
+        cdef bint fits = self.gold.shape[0] == n and self.ranges.shape[1] == 2
+        cdef Py_ssize_t i
+        self.highest = -1
+        self.lowest = 0
+        if fits:
+            for i in range(self.ranges.shape[0]):
+                fits &= 0 <= self.ranges[i, 0] <= self.ranges[i, 1] <= n
+            for i in range(n):
+                self.highest = max(self.highest, self.gold[i])
+                self.lowest = min(self.lowest, self.gold[i])
+        if not fits:
+            raise ValueError(Errors.DS216.format(what="docs, labels and sentences"))
+        return 0
+
+    cdef int _check_learner(self, Learner learner) except -1:
+        """Raise an error unless a learner knows the labels, and sees such records."""
+        self.check_read()
+        if learner.program is None or (
+            learner.program.c.n_columns > self.lexicon.n_columns
+        ):
+            raise ValueError(Errors.DS216.format(what="a learner and a lexicon"))
+        check_program(&learner.program.c)
+        if self.highest >= learner.n_labels or (
+            <int64_t>NOT_C - self.lowest >= learner.n_labels
+        ):
+            raise ValueError(Errors.DS216.format(what="a learner and its labels"))
+        return 0
+
+    cdef int _lay_out(
+        self, int64_t start, int64_t end, vector[LexemeRecC*]& records, vector[atom_t]& tags
+    ) except -1 nogil:
+        """Bring a sequence into arrays with room at both ends."""
+        cdef int64_t i
+        cdef int j
+        records.resize(end - start + 2 * REACH_C)
+        tags.resize(end - start + 2 * REACH_C)
+        for j in range(REACH_C):
+            tags[j] = tags[end - start + REACH_C + j] = 0
+            records[j] = self.lexicon.before_start
+            records[end - start + REACH_C + j] = self.lexicon.after_end
+        for i in range(start, end):
+            records[i - start + REACH_C] = self.records[i]
+        return 0
+
+    cdef void _look_ahead(
+        self,
+        Learner learner,
+        const uint8_t* costs,
+        vector[LexemeRecC*]& records,
+        vector[atom_t]& tags,
+    ) noexcept nogil:
+        """Put what the first stage says where tags will be."""
+        cdef ContextC context
+        cdef size_t i
+        if not looks_ahead(&learner.program.c):
+            return
+        context.dynamic = NULL
+        for i in range(records.size() - 2 * REACH_C):
+            context.lexemes = records.data() + i
+            tags[i + REACH_C] = 1 + learner.guess_early(
+                &context, costs, learner.program.c.stage_ends[0]
+            )
+
+    def count(self, Learner learner not None) -> None:
+        """Count features, with the true tags for all words."""
+        cdef vector[LexemeRecC*] records
+        cdef vector[atom_t] tags
+        cdef ContextC context
+        cdef int64_t i, r, start
+        self._check_learner(learner)
+        with nogil:
+            for r in range(self.ranges.shape[0]):
+                start = self.ranges[r, 0]
+                self._lay_out(start, self.ranges[r, 1], records, tags)
+                for i in range(self.ranges[r, 1] - start):
+                    tags[i + REACH_C] = max(self.gold[start + i], -1) + 1
+                for i in range(self.ranges[r, 1] - start):
+                    context.lexemes = records.data() + i
+                    context.dynamic = tags.data() + i
+                    learner.count(&context)
+
+    cdef int _hide_words(
+        self,
+        Learner learner,
+        float word_dropout,
+        vector[LexemeRecC*]& records,
+        vector[uint64_t]& hidden,
+    ) except -1 nogil:
+        """Replace some records by copies that do not tell which word it is."""
+        cdef size_t size = sizeof(LexemeRecC) + self.lexicon.n_columns * sizeof(atom_t)
+        cdef size_t stride = (size + sizeof(uint64_t) - 1) // sizeof(uint64_t)
+        cdef LexemeRecC* copy
+        cdef size_t i
+        hidden.resize(records.size() * stride)
+        for i in range(REACH_C, records.size() - REACH_C):
+            if learner.random() < word_dropout:
+                copy = <LexemeRecC*>(hidden.data() + i * stride)
+                memcpy(copy, records[i], size)
+                self.hide_word(copy.atoms)
+                records[i] = copy
+        return 0
+
+    def update(
+        self,
+        Learner learner not None,
+        float drop,
+        float word_dropout,
+        float predicted_history,
+    ) -> float:
+        """Learn. RETURNS: The summed loss.
+
+        drop (float): The probability with which a template is left out.
+        word_dropout (float): The probability with which a word is treated as unknown.
+        predicted_history (float): How often later decisions see the predicted label
+            in place of the true one.
+        """
+        cdef vector[uint64_t] hidden
+        cdef vector[LexemeRecC*] records
+        cdef vector[atom_t] tags
+        cdef vector[uint8_t] one_correct
+        cdef vector[uint8_t] one_wrong
+        cdef ContextC context
+        cdef StepC step
+        cdef int64_t i, r, start
+        cdef int gold, label
+        cdef double loss = 0
+        self._check_learner(learner)
+        one_correct.resize(learner.n_labels, <uint8_t>WRONG)
+        one_wrong.resize(learner.n_labels, <uint8_t>CORRECT)
+        with nogil:
+            for r in range(self.ranges.shape[0]):
+                start = self.ranges[r, 0]
+                self._lay_out(start, self.ranges[r, 1], records, tags)
+                if word_dropout:
+                    self._hide_words(learner, word_dropout, records, hidden)
+                self._look_ahead(learner, one_wrong.data(), records, tags)
+                for i in range(self.ranges[r, 1] - start):
+                    context.lexemes = records.data() + i
+                    context.dynamic = tags.data() + i
+                    gold = self.gold[start + i]
+                    if gold >= 0:
+                        one_correct[gold] = CORRECT
+                        learner.step(&context, one_correct.data(), drop, &step)
+                        one_correct[gold] = WRONG
+                        loss += step.loss
+                        label = gold
+                        if predicted_history and learner.random() < predicted_history:
+                            label = step.guess
+                    elif gold == -1:
+                        label = learner.guess(&context, one_wrong.data())
+                    else:
+                        one_wrong[-2 - gold] = WRONG
+                        learner.step(&context, one_wrong.data(), drop, &step)
+                        one_wrong[-2 - gold] = CORRECT
+                        loss += step.loss
+                        label = step.guess
+                    tags[i + REACH_C] = label + 1
+        return loss
+
+    def guess(self, Learner learner not None):
+        """Predict with the weights as they are. RETURNS (array): The labels of the
+        words."""
+        cdef vector[LexemeRecC*] records
+        cdef vector[atom_t] tags
+        cdef vector[uint8_t] costs
+        cdef ContextC context
+        cdef int64_t i, r, start
+        self._check_learner(learner)
+        labels = np.zeros(self.records.size(), dtype="uint16")
+        cdef uint16_t[::1] view = labels
+        costs.resize(learner.n_labels, <uint8_t>CORRECT)
+        with nogil:
+            for r in range(self.ranges.shape[0]):
+                start = self.ranges[r, 0]
+                self._lay_out(start, self.ranges[r, 1], records, tags)
+                self._look_ahead(learner, costs.data(), records, tags)
+                for i in range(self.ranges[r, 1] - start):
+                    context.lexemes = records.data() + i
+                    context.dynamic = tags.data() + i
+                    view[start + i] = <uint16_t>learner.guess(&context, costs.data())
+                    tags[i + REACH_C] = view[start + i] + 1
+        return labels
+
+    def explain(self, Scorer scorer not None, const uint16_t[::1] labels not None):
+        """What each template adds to the score of each label, given the labels that
+        were predicted for the words before and what the first stage says about those
+        after.
+
+        labels (array): The predicted labels of the words.
+        RETURNS (array): Integer scores, of shape (words, templates, labels).
+        """
+        cdef vector[LexemeRecC*] records
+        cdef vector[atom_t] tags
+        cdef ContextC context
+        cdef int64_t i, r, start
+        cdef int t
+        cdef int n_early = 0
+        cdef int n_templates = scorer.c.program.n_templates
+        self.check_read()
+        if scorer.program is None or (
+            scorer.program.c.n_columns > self.lexicon.n_columns
+        ):
+            raise ValueError(Errors.DS216.format(what="a scorer and a lexicon"))
+        check_program(&scorer.program.c)
+        if <size_t>labels.shape[0] != self.records.size():
+            raise ValueError(Errors.DS216.format(what="words and their labels"))
+        if is_first_stage_free(&scorer.program.c):
+            n_early = scorer.program.c.stage_ends[0]
+        scores = np.zeros(
+            (self.records.size(), n_templates, scorer.c.width), dtype="int16"
+        )
+        cdef score_t[:, :, ::1] view = scores
+        for r in range(self.ranges.shape[0]):
+            start = self.ranges[r, 0]
+            self._lay_out(start, self.ranges[r, 1], records, tags)
+            context.dynamic = NULL
+            for i in range(self.ranges[r, 1] - start):
+                context.lexemes = records.data() + i
+                for t in range(n_early):
+                    add_template(&scorer.c, t, &context, &view[start + i, t, 0])
+                tags[i + REACH_C] = 1 + np.argmax(
+                    scores[start + i, :n_early, :scorer.c.n_labels].sum(axis=0)
+                )
+            for i in range(self.ranges[r, 1] - start):
+                context.lexemes = records.data() + i
+                context.dynamic = tags.data() + i
+                for t in range(n_early, n_templates):
+                    add_template(&scorer.c, t, &context, &view[start + i, t, 0])
+                tags[i + REACH_C] = labels[start + i] + 1
+        return scores[:, :, :scorer.c.n_labels]
+
+
+cdef void add_template(
+    const ScorerC* scorer, int t, const ContextC* context, score_t* scores
+) noexcept nogil:
+    add_slots(scorer, get_key(&scorer.program.templates[t], context), scores)
