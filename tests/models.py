@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spacy_dynsel.base.model_file import dump_model
 from spacy_dynsel.base.templates import Templates, parse_templates
-from spacy_dynsel.core.forms.cached import pack_weights
+from spacy_dynsel.core.forms.packing import pack_weights
 
 
 @st.composite

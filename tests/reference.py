@@ -13,7 +13,7 @@ from spacy.tokens import Doc, Token
 
 from spacy_dynsel.base.model_file import load_model
 from spacy_dynsel.base.templates import Template, Templates, parse_templates
-from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.forms.packing import unpack_weights
 
 WORD64 = (1 << 64) - 1
 BEFORE_START, AFTER_END = 1, 2

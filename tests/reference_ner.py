@@ -24,7 +24,7 @@ from reference import (
 )
 from spacy_dynsel.base.model_file import load_model
 from spacy_dynsel.base.templates import Templates, parse_templates
-from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.forms.packing import unpack_weights
 
 KEEP = 0xFFFF
 BEFORE_START, AFTER_END = 1, 2

@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 
 from conftest import SENTENCES, train_tagger
 from spacy_dynsel.base.model_file import dump_model, load_model
-from spacy_dynsel.core.forms.cached import check_weights
+from spacy_dynsel.core.forms.packing import check_weights
 from test_model_file import with_checksum
 
 

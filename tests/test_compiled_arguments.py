@@ -18,10 +18,11 @@ from spacy.tokens import Doc
 
 import spacy_dynsel
 from fuzz import models
-from spacy_dynsel.core.forms.cached import Scorer, find_labels, unpack_weights
-from spacy_dynsel.core.forms.line_table import Lines, ShortLines
-from spacy_dynsel.core.forms.narrow import SmallScorer
-from spacy_dynsel.core.forms.wide import RowScorer
+from spacy_dynsel.core.forms.cached import CachedScorer
+from spacy_dynsel.core.forms.line_table import LineTable, ShortLineTable
+from spacy_dynsel.core.forms.narrow import NarrowScorer
+from spacy_dynsel.core.forms.packing import find_labels, unpack_weights
+from spacy_dynsel.core.forms.wide import WideScorer
 from spacy_dynsel.core.learner import Learner
 from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
@@ -409,15 +410,15 @@ def break_tables() -> None:
     scorer, n_labels = engine.scorer, engine.n_outputs
     index, slots = np.array(scorer.index), np.array(scorer.slots)
     rest = (scorer.scale, scorer.cardinalities)
-    Scorer(engine._program, n_labels, index, slots, *rest)
+    CachedScorer(engine._program, n_labels, index, slots, *rest)
     past_end = index.copy()
     past_end[5:-1] = len(slots) + 1
     for wrong in (past_end, index[:-1], index[:2], np.zeros(0, "uint32")):
-        refuse(Scorer, engine._program, n_labels, wrong, slots, *rest)
+        refuse(CachedScorer, engine._program, n_labels, wrong, slots, *rest)
         refuse(unpack_weights, wrong, slots)
-    refuse(Scorer, engine._program, 1, index, slots, *rest)
-    refuse(Scorer, engine._program, 1 << 20, index, slots.astype("uint64"), *rest)
-    small = Scorer(
+    refuse(CachedScorer, engine._program, 1, index, slots, *rest)
+    refuse(CachedScorer, engine._program, 1 << 20, index, slots.astype("uint64"), *rest)
+    small = CachedScorer(
         engine._program, n_labels, index, slots, scorer.scale, {"tag": 1, "class": 1}
     )
     lexicon = Lexicon(len(engine._program.lexical), [small], 100)
@@ -428,8 +429,8 @@ def break_tables() -> None:
     refuse(Lexicon, -1, [], 5)
     refuse(Lexicon, 0, [scorer], 5)
     one, two = np.ones(1, "uint32"), np.array([1, 2], "uint32")
-    refuse(Lines, two, one)
-    refuse(ShortLines, two, np.ones(1, "int16"))
+    refuse(LineTable, two, one)
+    refuse(ShortLineTable, two, np.ones(1, "int16"))
     refuse(
         LexemeReader, [], two.astype("uint64"), one, two[:0].astype("uint64"), two[:0]
     )
@@ -441,9 +442,9 @@ def break_tables() -> None:
     parser = make_pipe(models.make_parser).engine
     labels, actions = parser.arcs.scorer, parser.actions.scorer
     codes = {**labels.arrays(), "keys": one, "codes": one * np.uint32(127 << 8 | 1)}
-    refuse(RowScorer, parser.arcs.program, 3, codes, 1.0)
-    refuse(RowScorer, parser.arcs.program, 3, {**codes, "codes": one << 31 | 9}, 1.0)
-    refuse(SmallScorer, parser.actions.program, 5, actions.arrays(), 1.0)
+    refuse(WideScorer, parser.arcs.program, 3, codes, 1.0)
+    refuse(WideScorer, parser.arcs.program, 3, {**codes, "codes": one << 31 | 9}, 1.0)
+    refuse(NarrowScorer, parser.actions.program, 5, actions.arrays(), 1.0)
     for kind in (-1, 3, 99):
         refuse(labels.sum, [1], kind)
         refuse(actions.sum, [1], kind)

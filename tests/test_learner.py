@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from reference import template_key
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import Templates, parse_templates
-from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.forms.packing import unpack_weights
 from spacy_dynsel.tasks.tagging.engine import GoldDoc, TaggingModel
 
 NLP = spacy.blank("en")

@@ -8,7 +8,7 @@ from conftest import SENTENCES
 from spacy_dynsel.base.model_file import dump_model, load_model
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import parse_templates
-from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.forms.packing import unpack_weights
 from spacy_dynsel.tasks.tagging.engine import TaggingModel
 
 INFINITY = float("inf")

@@ -3,7 +3,7 @@ from libcpp.vector cimport vector
 
 from ..core.lexicon cimport Arena, Lexicon, LexiconC
 from ..core.program cimport LexemeRecC, Program
-from ..core.forms.cached cimport Scorer
+from ..core.forms.cached cimport CachedScorer
 from ..core.typedefs cimport atom_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
@@ -77,7 +77,7 @@ cdef class LexemeReader:
     cdef int read(self, object strings, const void* lexeme, atom_t* atoms) except -1
     cdef int check(self, Lexicon lexicon) except -1
     cdef int check_program(self, Lexicon lexicon, Program program) except -1
-    cdef int check_scorer(self, Lexicon lexicon, Scorer scorer) except -1
+    cdef int check_scorer(self, Lexicon lexicon, CachedScorer scorer) except -1
 
 
 cdef int read_entity_words(

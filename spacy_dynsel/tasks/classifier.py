@@ -10,9 +10,9 @@ from ..base.atomic import Replaceable
 from ..base.errors import Errors
 from ..base.settings import LearnerSettings
 from ..base.templates import Templates
-from ..core.forms.cached import MAX_WEIGHT, quantize
-from ..core.forms.narrow import SmallScorer
-from ..core.forms.wide import RowScorer
+from ..core.forms.narrow import NarrowScorer
+from ..core.forms.packing import MAX_WEIGHT, quantize
+from ..core.forms.wide import WideScorer
 from ..core.learner import Learner
 from ..core.program import Program
 
@@ -49,7 +49,7 @@ class Classifier(Replaceable):
         self.templates = templates
         self.settings = settings
         self.seeds = seeds
-        self.form = SmallScorer if is_small else RowScorer
+        self.form = NarrowScorer if is_small else WideScorer
         slots = dict.fromkeys(
             atom for template in templates.templates for atom in template.atoms
         )

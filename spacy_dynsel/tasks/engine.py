@@ -17,10 +17,10 @@ from ..base.errors import Errors
 from ..base.model_file import FileData, dump_model, load_model
 from ..base.settings import LearnerSettings
 from ..base.templates import Templates
-from ..core.forms.cached import (
+from ..core.forms.cached import CachedScorer
+from ..core.forms.packing import (
     MAX_LABELS,
     MAX_WEIGHT,
-    Scorer,
     check_weights,
     pack_weights,
     quantize,
@@ -69,11 +69,11 @@ class Compiled:
 
     labels (tuple[str]): The labels.
     reader (LexemeReader): Reads the atoms of lexemes.
-    scorer (Scorer): The weights.
+    scorer (CachedScorer): The weights.
     """
 
     def __init__(
-        self, labels: tuple[str, ...], reader: LexemeReader, scorer: Scorer
+        self, labels: tuple[str, ...], reader: LexemeReader, scorer: CachedScorer
     ) -> None:
         self.labels = labels
         self.reader = reader
@@ -186,7 +186,7 @@ class LinearModel(Resumable):
         return compiled
 
     @property
-    def scorer(self) -> Scorer:
+    def scorer(self) -> CachedScorer:
         """The compiled form of the weights as they are now."""
         return self.compiled.scorer
 
@@ -324,8 +324,8 @@ class LinearModel(Resumable):
 
     def _make_scorer(
         self, index: np.ndarray, slots: np.ndarray, scale: float
-    ) -> Scorer:
-        return Scorer(
+    ) -> CachedScorer:
+        return CachedScorer(
             self._program, self.n_outputs, index, slots, scale, self._cardinalities()
         )
 
@@ -386,7 +386,7 @@ class LinearModel(Resumable):
 
     def _explain(
         self,
-        scorer: Scorer,
+        scorer: CachedScorer,
         token_parts: np.ndarray,
         label: int,
         margins: list[int],
@@ -397,7 +397,7 @@ class LinearModel(Resumable):
     ) -> Explanation:
         """How one decision was made.
 
-        scorer (Scorer): What made it.
+        scorer (CachedScorer): What made it.
         token_parts (array): What each template adds to each output, as integers.
         label (int): The decision.
         margins (list[int]): The margin of each stage.

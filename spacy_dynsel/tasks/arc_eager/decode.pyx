@@ -27,17 +27,17 @@ from ...spacy_io.bridge cimport (
 from ...core.lexicon cimport Arena, Lexicon, LexiconC
 from ...core.leads cimport NO_RIVAL, find_lead
 from ...core.forms.line_table cimport (
-    ShortLines,
-    ShortLinesC,
+    ShortLineTable,
+    ShortLineTableC,
     Sums,
     ask_lines,
     prefetch,
     sum_values,
 )
 from ...core.program cimport LexemeRecC, ProgramC
-from ...core.forms.wide cimport FarC, RowsC, RowScorer, add_far, add_near
+from ...core.forms.wide cimport FarC, WideScorerC, WideScorer, add_far, add_near
 from ...core.forms.cached cimport Verdict
-from ...core.forms.narrow cimport SmallC, SmallScorer
+from ...core.forms.narrow cimport NarrowScorerC, NarrowScorer
 from ...core.typedefs cimport (
     atom_t,
     feat_t,
@@ -116,9 +116,9 @@ SPACE = 0xFFFE
 
 
 cdef struct ParserC:
-    const SmallC* actions
-    const RowsC* labels
-    const SmallC* boundaries
+    const NarrowScorerC* actions
+    const WideScorerC* labels
+    const NarrowScorerC* boundaries
     const FeaturesC* action_features
     const FeaturesC* label_features
     const FeaturesC* boundary_features
@@ -130,7 +130,7 @@ cdef struct ParserC:
     int n_branches           # to try for a sentence
     int branch_lead          # for decisions with less than this lead
     float scale              # of the scores of actions
-    const ShortLinesC* ranks      # the weights of the reranker, or NULL
+    const ShortLineTableC* ranks      # the weights of the reranker, or NULL
     PyObject* rank_features
     bint keeps_log           # of the decisions about a sentence
     bint keeps_leads         # of labels and of the reranker
@@ -661,15 +661,15 @@ def parse(
     LexemeReader reader not None,
     TagMap tags not None,
     tuple features not None,
-    SmallScorer actions not None,
-    RowScorer labels not None,
-    SmallScorer boundaries,
+    NarrowScorer actions not None,
+    WideScorer labels not None,
+    NarrowScorer boundaries,
     tuple margins not None,
     int n_threads,
     int n_branches=0,
     float branch_lead=0,
     RankFeatures rank_features=None,
-    ShortLines ranks=None,
+    ShortLineTable ranks=None,
     list trace=None,
     bint with_leads=False,
     bint split_blank_lines=False,
@@ -677,13 +677,13 @@ def parse(
     """Parse docs.
 
     features (tuple): The Features of actions, labels and boundaries.
-    boundaries (SmallScorer): Finds the sentences of docs that do not say where they
+    boundaries (NarrowScorer): Finds the sentences of docs that do not say where they
         start; if missing, such docs are one sentence.
     margins (tuple): The margins of the stages of actions, labels and boundaries, but the
         last.
     n_branches (int): How many second-best actions to try for a sentence.
     branch_lead (float): The lead from which on actions are not doubted.
-    rank_features (RankFeatures), ranks (ShortLines): The templates and the weights by
+    rank_features (RankFeatures), ranks (ShortLineTable): The templates and the weights by
         which
         to choose between trees.
     trace (list): Where to put the decisions about each sentence, if anywhere: a list of

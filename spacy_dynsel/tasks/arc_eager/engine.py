@@ -171,7 +171,7 @@ class CompiledParser(NamedTuple):
     tags (TagMap): The parts of speech that go with tags.
     lexicon (Lexicon): The lexemes that were met.
     actions, arcs, boundaries: The weights.
-    ranks (ShortLines): Those of the reranker, if there is one.
+    ranks (ShortLineTable): Those of the reranker, if there is one.
     """
 
     labels: tuple[str, ...]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...base.atomic import Replaceable
 from ...base.templates import Templates
-from ...core.forms.line_table import ShortLines, check_table
+from ...core.forms.line_table import ShortLineTable, check_table
 from ...core.learner import Learner
 from ...core.program import Program
 from ...core.rank_learner import RankLearner
@@ -53,7 +53,7 @@ class Reranker(Replaceable):
         self.learners: list[tuple[Learner, Learner]] = []
         self._n_tokens = 0
         self._n_seen = 0
-        self._lines: ShortLines | None = None
+        self._lines: ShortLineTable | None = None
 
     @property
     def columns(self) -> set[str]:
@@ -62,13 +62,13 @@ class Reranker(Replaceable):
         return {atom.column for spec in specs for atom in spec.atoms}
 
     @property
-    def lines(self) -> ShortLines:
+    def lines(self) -> ShortLineTable:
         """The compiled form of the weights as they are now."""
         if self._lines is None:
             keys, values = self.learner.get_weights(CUTOFF)
             weights = np.rint(values * SCALE).clip(-MAX_WEIGHT, MAX_WEIGHT)
             kept = weights != 0
-            self._lines = ShortLines(keys[kept], weights[kept].astype("int16"))
+            self._lines = ShortLineTable(keys[kept], weights[kept].astype("int16"))
         return self._lines
 
     def bind(self, lexical: list[str]) -> None:
@@ -142,7 +142,7 @@ class Reranker(Replaceable):
         keys, weights = arrays["rank_keys"], arrays["rank_weights"]
         check_table(keys, weights, "uint16")
         loaded = self.blank()
-        loaded._lines = ShortLines(keys, weights.view("int16"))
+        loaded._lines = ShortLineTable(keys, weights.view("int16"))
         return loaded
 
 

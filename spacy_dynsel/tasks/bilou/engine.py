@@ -18,10 +18,10 @@ from ...base.settings import LearnerSettings
 from ...base.templates import CHECKPOINT, Templates, parse_templates
 from ...confidence.maps import NO_RIVAL, Evidence, scale_leads
 from ...core.checksum import checksum
-from ...core.forms.cached import (
+from ...core.forms.cached import CachedScorer
+from ...core.forms.packing import (
     MAX_LABELS,
     MAX_WEIGHT,
-    Scorer,
     find_labels,
     pack_weights,
     unpack_weights,
@@ -223,7 +223,7 @@ class CompiledEntities(Compiled):
         self,
         labels: tuple[str, ...],
         reader: LexemeReader,
-        scorer: Scorer,
+        scorer: CachedScorer,
         make_task: Callable[[bool], Task],
         second: "CompiledEntities | None",
     ) -> None:
@@ -670,7 +670,7 @@ class EntityModel(LinearModel):
 
     def _make_scorer(
         self, index: np.ndarray, slots: np.ndarray, scale: float
-    ) -> Scorer:
+    ) -> CachedScorer:
         room = self._room
         o_bias = int(np.clip(np.rint(self._bias * scale), -room, room))
         # With fewer templates, what there is room for outweighs all of them.
@@ -687,7 +687,7 @@ class EntityModel(LinearModel):
         actions = find_labels(slots, self.n_outputs)
         for number in set(range(len(self.labels))) - {(i - 1) // 4 for i in actions}:
             bias.update({1 + 4 * number + kind: NEVER for kind in range(4)})
-        return Scorer(
+        return CachedScorer(
             self._program,
             self.n_outputs,
             index,

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
-from ...core.forms.cached import Scorer
+from ...core.forms.cached import CachedScorer
 from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...spacy_io.bridge import LexemeReader
@@ -86,7 +86,10 @@ class Guessing(Readings):
 
 class Explaining(Readings):
     def explain(
-        self, scorer: Scorer, actions: np.ndarray, first: EntityBatch | None = None
+        self,
+        scorer: CachedScorer,
+        actions: np.ndarray,
+        first: EntityBatch | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
 
 def predict(
@@ -94,7 +97,7 @@ def predict(
     task: Task,
     lexicon: Lexicon,
     reader: LexemeReader,
-    scorer: Scorer,
+    scorer: CachedScorer,
     margins: list[int],
     n_threads: int,
     first: EntityBatch | None = None,

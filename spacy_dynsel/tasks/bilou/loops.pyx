@@ -42,7 +42,7 @@ from ...core.leads cimport NO_RIVAL, find_lead
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ...core.lexicon cimport FIRST_VALUE, Arena, Lexicon, LexiconC
 from ...core.program cimport ContextC, LexemeRecC, Program, get_key
-from ...core.forms.cached cimport DecisionC, Scorer, ScorerC, add_slots, decide, prefetch_rows, sum_fused
+from ...core.forms.cached cimport DecisionC, CachedScorer, CachedScorerC, add_slots, decide, prefetch_rows, sum_fused
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint32_t, uint64_t
 from ...core.vectors cimport bare_vector
 from ...core.workers cimport atomic_int, require_memory_for_gil, run_workers
@@ -274,7 +274,7 @@ cdef class Task:
             raise ValueError(Errors.DS216.format(what="templates, labels and a task"))
         return 0
 
-    cdef int check_scorer(self, Scorer scorer) except -1:
+    cdef int check_scorer(self, CachedScorer scorer) except -1:
         """Raise an error unless tables have room for what the task writes."""
         cdef size_t i
         cdef uint64_t needed
@@ -685,7 +685,7 @@ cdef DecisionC decide_step(
     Scratch* s,
     int step,
     int open_type,
-    const ScorerC* scorer,
+    const CachedScorerC* scorer,
     const ContextC* context,
     const int* margins,
     score_t* scores,
@@ -721,7 +721,7 @@ cdef struct JobC:
     int* tasks               # [n_tasks + 1] into docs
     int n_tasks
     atomic_int* next_task
-    const ScorerC* scorer
+    const CachedScorerC* scorer
     const LexiconC* lexicon
     LexemeRecC* before_start
     LexemeRecC* after_end
@@ -772,7 +772,7 @@ def predict(
     Task task not None,
     Lexicon lexicon not None,
     LexemeReader reader not None,
-    Scorer scorer not None,
+    CachedScorer scorer not None,
     list margins not None,
     int n_threads,
     first=None,
@@ -782,7 +782,7 @@ def predict(
 ) -> EntityBatch:
     """Predict the actions of docs.
 
-    margins (list[int]): See Scorer.margins.
+    margins (list[int]): See CachedScorer.margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
     first (EntityBatch): What a first pass found, with its support.
     support_for_lead (float): By how much a second pass supports an action that leads by
@@ -1397,7 +1397,7 @@ cdef class Explaining(Readings):
     """Says what each template contributes."""
 
     def explain(
-        self, Scorer scorer not None, const uint16_t[::1] actions not None, first=None
+        self, CachedScorer scorer not None, const uint16_t[::1] actions not None, first=None
     ):
         """What each template adds to the score of each action, given the actions that
         were predicted for the tokens before.

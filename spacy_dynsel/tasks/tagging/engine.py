@@ -16,7 +16,7 @@ from ...base.errors import Errors
 from ...base.settings import LearnerSettings
 from ...base.templates import Template, Templates
 from ...confidence.maps import Evidence, scale_leads
-from ...core.forms.cached import MAX_LABELS
+from ...core.forms.packing import MAX_LABELS
 from ...core.learner import Learner
 from ...core.recorder import Recorder
 from ...spacy_io.bridge import (

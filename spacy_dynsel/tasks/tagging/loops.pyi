@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
-from ...core.forms.cached import Scorer
+from ...core.forms.cached import CachedScorer
 from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...spacy_io.bridge import LexemeReader
@@ -51,13 +51,13 @@ class TrainingBatch:
         predicted_history: float,
     ) -> float: ...
     def guess(self, learner: Learner) -> np.ndarray: ...
-    def explain(self, scorer: Scorer, labels: np.ndarray) -> np.ndarray: ...
+    def explain(self, scorer: CachedScorer, labels: np.ndarray) -> np.ndarray: ...
 
 def predict(
     docs: list[Doc],
     lexicon: Lexicon,
     reader: LexemeReader,
-    scorer: Scorer,
+    scorer: CachedScorer,
     margins: list[int],
     n_threads: int,
     with_leads: bool = False,

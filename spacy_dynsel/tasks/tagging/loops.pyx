@@ -34,8 +34,8 @@ from ...core.lexicon cimport UNKNOWN, Arena, Lexicon, LexiconC, look_up
 from ...core.program cimport HIDDEN, ContextC, LexemeRecC, ProgramC, get_key
 from ...core.forms.cached cimport (
     DecisionC,
-    Scorer,
-    ScorerC,
+    CachedScorer,
+    CachedScorerC,
     add_slots,
     decide,
     prefetch_rows,
@@ -101,7 +101,7 @@ cdef struct JobC:
     int* tasks               # [n_tasks + 1] into docs
     int n_tasks
     atomic_int* next_task
-    const ScorerC* scorer
+    const CachedScorerC* scorer
     const LexiconC* lexicon
     LexemeRecC* before_start
     LexemeRecC* after_end
@@ -190,7 +190,7 @@ cdef int check_program(const ProgramC* program) except -1:
     return 0
 
 
-cdef int check_scorer(Lexicon lexicon, LexemeReader reader, Scorer scorer) except -1:
+cdef int check_scorer(Lexicon lexicon, LexemeReader reader, CachedScorer scorer) except -1:
     """Raise an error unless these can predict together."""
     cdef size_t i
     reader.check_scorer(lexicon, scorer)
@@ -205,14 +205,14 @@ def predict(
     list docs not None,
     Lexicon lexicon not None,
     LexemeReader reader not None,
-    Scorer scorer not None,
+    CachedScorer scorer not None,
     list margins not None,
     int n_threads,
     bint with_leads=False,
 ) -> TagBatch:
     """Predict the labels of docs.
 
-    margins (list[int]): See Scorer.margins.
+    margins (list[int]): See CachedScorer.margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
     with_leads (bool): Whether to say how sure the decisions are.
     """
@@ -391,7 +391,7 @@ cdef bint tag_block(JobC* job, WorkerC* worker) noexcept nogil:
 
 
 cdef void tag_piece(JobC* job, WorkerC* worker, const PieceC* piece) noexcept nogil:
-    cdef const ScorerC* scorer = job.scorer
+    cdef const CachedScorerC* scorer = job.scorer
     cdef size_t offset = piece.doc.offset
     cdef uint16_t* labels = job.labels + offset
     cdef const int* words = worker.words.data() + piece.place
@@ -432,7 +432,7 @@ cdef void begin_tokens(
     JobC* job, WorkerC* worker, const PieceC* piece, int start, int end
 ) noexcept nogil:
     """Do for some tokens what does not depend on tags."""
-    cdef const ScorerC* scorer = job.scorer
+    cdef const CachedScorerC* scorer = job.scorer
     cdef ContextC context
     cdef DecisionC* decision
     cdef atom_t* tags = worker.tags.data() + piece.place
@@ -734,7 +734,7 @@ cdef class TrainingBatch:
                     tags[i + REACH_C] = view[start + i] + 1
         return labels
 
-    def explain(self, Scorer scorer not None, const uint16_t[::1] labels not None):
+    def explain(self, CachedScorer scorer not None, const uint16_t[::1] labels not None):
         """What each template adds to the score of each label, given the labels that
         were predicted for the words before and what the first stage says about those
         after.
@@ -783,7 +783,7 @@ cdef class TrainingBatch:
 
 
 cdef void add_template(
-    const ScorerC* scorer, int t, const ContextC* context, score_t* scores
+    const CachedScorerC* scorer, int t, const ContextC* context, score_t* scores
 ) noexcept nogil:
     add_slots(scorer, get_key(&scorer.program.templates[t], context), scores)
 
