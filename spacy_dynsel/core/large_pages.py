@@ -1,4 +1,4 @@
-"""Memory for arrays that are large."""
+"""Memory for large arrays. See large_pages.hpp for that of compiled tables."""
 
 from collections.abc import Callable
 
@@ -11,10 +11,10 @@ LARGE_PAGE = 1 << 21
 def allocate(n_bytes: int, make: Callable[..., np.ndarray] = np.zeros) -> np.ndarray:
     """Bytes that start at a cache line.
 
-    Many of them come in whole large pages, which numpy asks for: to find a small page
-    takes as long as to read from it, and to get it from the system even longer.
+    A large array gets whole large pages, which numpy asks for: it takes as long to find
+    a small page as to read from it, and even longer to get it from the system.
 
-    make (Callable): Whether they are zeros, or what happens to be there.
+    make (Callable): np.zeros, or np.empty where the caller writes all bytes.
     """
     unit = LARGE_PAGE if n_bytes > LARGE_PAGE // 2 else LINE
     memory = make(-(-n_bytes // unit) * unit + unit, dtype="uint8")

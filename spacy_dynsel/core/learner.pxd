@@ -1,11 +1,9 @@
+from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
-from .program cimport ContextC, Program, ProgramC
-from .typedefs cimport feat_t, uint8_t, uint16_t, uint32_t, uint64_t
-
-cdef extern from "pages.hpp" namespace "dynsel" nogil:
-    cdef cppclass LargePages[T]:
-        pass
+from .program cimport ContextC, Program
+from .typedefs cimport feat_t, uint8_t, uint64_t
+from .weight_table cimport EntryC, WeightC, WeightTable
 
 
 cdef enum Cost:
@@ -14,17 +12,37 @@ cdef enum Cost:
     INVALID = 2
 
 
-cdef struct WeightC:
-    float value              # the weight (adagrad) or its summed gradient (rda)
-    float squares            # the summed squares of its gradients
-    uint32_t label
+cdef inline void find_best(
+    const float* scores, const uint8_t* costs, int n_labels, int* good, int* bad
+) noexcept nogil:
+    """The best correct and the best wrong label, or -1; ties go to the lower one."""
+    cdef float best_good = -INFINITY
+    cdef float best_bad = -INFINITY
+    cdef int label
+    good[0] = -1
+    bad[0] = -1
+    for label in range(n_labels):
+        if costs[label] == WRONG:
+            if scores[label] > best_bad:
+                best_bad = scores[label]
+                bad[0] = label
+        elif costs[label] == CORRECT:
+            if scores[label] > best_good:
+                best_good = scores[label]
+                good[0] = label
 
 
-cdef struct EntryC:
+cdef struct FeatureC:
     feat_t key
-    uint32_t start           # into the pool of weights; without any, how often it was seen
-    uint16_t n               # the number of its weights
-    uint16_t kind            # see learner.pyx
+    int stage                # the first of the prefixes that contain it
+    EntryC* row              # its weights
+
+
+cdef struct MoveC:
+    # The gradient of a label's score after a stage.
+    int stage
+    int label
+    float gradient
 
 
 cdef struct StepC:
@@ -48,18 +66,17 @@ cdef class Learner:
     cdef bint corrects       # see _correct
     cdef float largest       # the size that corrected weights can have
     cdef vector[float] margins
-    cdef vector[EntryC, LargePages[EntryC]] entries
-    cdef size_t n_entries
-    cdef vector[WeightC, LargePages[WeightC]] weights
-    cdef vector[vector[uint32_t]] free_blocks
-    # Scratch of one step
+    cdef WeightTable table
+    # Of one decision: its features in the order of their stages, the scores of the first
+    # n_scored of them, and where these have to move.
+    cdef vector[FeatureC] features
+    cdef int n_features
+    cdef int n_scored
     cdef vector[float] scores
+    cdef vector[MoveC] moves
     cdef vector[float] gradient
+    cdef vector[uint8_t] is_touched
     cdef vector[int] touched
-    cdef vector[EntryC*] active      # the rows of a decision's features, or NULL
-    cdef vector[feat_t] keys
-    cdef vector[int] good
-    cdef vector[int] bad
 
     cdef int count(self, const ContextC* context) except -1 nogil
     cdef int step(
@@ -71,18 +88,19 @@ cdef class Learner:
     ) noexcept nogil
     cdef float random(self) noexcept nogil
 
-    cdef int _activate(self, const ContextC* context, float drop) except -1 nogil
-    cdef void _find_best(self, const uint8_t* costs, int* good, int* bad) noexcept nogil
+    # The parts of a step.
+    cdef void gather(self, const ContextC* context, int n_templates) noexcept nogil
+    cdef void hide(self, const ContextC* context, float drop) noexcept nogil
+    cdef int claim_rows(self) except -1 nogil
+    cdef void score(self, int stage) noexcept nogil
+    cdef int add_gradient(self, int stage, int label, float gradient) except -1 nogil
+    cdef int apply_gradient(self) except -1 nogil
+
+    cdef int _resize(self, int n_labels) except -1
+    cdef void _find_rows(self, bint counts) noexcept nogil
+    cdef int _touch(self, size_t first, size_t end) except -1 nogil
+    cdef int _find_moves(self, const uint8_t* costs, StepC* result) except -1 nogil
     cdef int _correct(self, const uint8_t* costs, StepC* result) except -1 nogil
-    cdef int _move(self, int n_templates, int good, int bad, float missing) except -1 nogil
-    cdef int _change(self, EntryC* entry, int label, float change) except -1 nogil
-    cdef EntryC* _see(self, feat_t key) noexcept nogil
-    cdef EntryC* _find_row(self, feat_t key) noexcept nogil
-    cdef EntryC* _claim_row(self, feat_t key) noexcept nogil
-    cdef size_t _find_place(self, feat_t key) noexcept nogil
-    cdef int _make_room(self, size_t n) except -1 nogil
-    cdef int _grow(self, size_t size) except -1 nogil
-    cdef WeightC* _find_weight(self, EntryC* entry, int label) except NULL nogil
-    cdef int _move_row(self, EntryC* entry) except -1 nogil
-    cdef void _add_scores(self, const EntryC* entry) noexcept nogil
+    cdef int _raise_lead(self, int good, int bad, float missing) except -1 nogil
+    cdef int _change(self, EntryC* row, int label, float change) except -1 nogil
     cdef float _value(self, const WeightC* weight) noexcept nogil

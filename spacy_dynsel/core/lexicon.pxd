@@ -1,7 +1,7 @@
 from libcpp.vector cimport vector
 
 from .program cimport LexemeRecC
-from .forms.cached cimport Scorer
+from .forms.cached cimport CachedScorer
 from .typedefs cimport atom_t, score_t, uint64_t
 
 cdef extern from "kernels.hpp" namespace "dynsel" nogil:
@@ -10,8 +10,8 @@ cdef extern from "kernels.hpp" namespace "dynsel" nogil:
 
 
 cdef enum Boundary:
-    # Values of the atoms of the places before the start and after the end. Columns of
-    # small numbers keep them free.
+    # Values of atoms before the start and after the end. Columns of small numbers never
+    # use them for anything else.
     UNKNOWN = 0
     BEFORE_START = 1
     AFTER_END = 2
@@ -39,8 +39,8 @@ cdef inline LexemeRecC* find_record(const LexiconC* lexicon, uint64_t orth) noex
 cdef inline bint look_up(
     const LexiconC* lexicon, const uint64_t* orths, int n, LexemeRecC** records
 ) noexcept nogil:
-    """Look up many records: a loop so short that the processor waits for many of them
-    at once. RETURNS: Whether all were found; those that were not are NULL."""
+    """Look up many records. The loop is short, so that the processor waits for many of
+    them at once. RETURNS: Whether all were found; the others are NULL."""
     cdef bint complete = True
     cdef int i
     for i in range(n):
@@ -72,7 +72,7 @@ cdef class Lexicon:
 
     cdef LexemeRecC* _new_boundary(self, atom_t value) except NULL
     cdef bint is_full(self) noexcept
-    cdef bint has_rows(self, Scorer scorer)
+    cdef bint has_rows(self, CachedScorer scorer)
     cdef LexemeRecC* new_record(self, uint64_t orth, Arena arena) except NULL
     cdef void finish_record(self, LexemeRecC* record) noexcept
     cdef void publish(self, LexemeRecC* record) noexcept

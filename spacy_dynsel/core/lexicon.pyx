@@ -1,10 +1,9 @@
-"""What was worked out about lexemes: the values of their atoms and their fused rows.
+"""A cache of lexemes: the values of their atoms and their fused rows.
 
-A lexicon only grows, up to a bound. Records are found by the lexeme's orth, a stable
-hash, since lexemes themselves come and go with memory zones. Records are added by one
-thread at a time, the one that holds the GIL, and read by any number of threads at the
-same time without locks; a lexicon that is full is replaced by its owner, and freed
-when the last reader lets go of it.
+A lexicon only grows, up to a bound. Its keys are the orths of lexemes, which are stable
+hashes; lexemes themselves come and go with memory zones. Only the thread that holds the
+GIL adds records, while any number of threads read them without locks. When a lexicon is
+full, its owner replaces it; it is freed when its last reader lets go of it.
 """
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free, malloc
@@ -58,12 +57,13 @@ cdef class Lexicon:
     """Records of lexemes.
 
     n_columns (int): The number of atoms of a record.
-    scorers (list[Scorer]): Those whose fused rows a record keeps, one after the other.
+    scorers (list[CachedScorer]): Records keep the fused rows of these, one after the
+        other.
     max_records (int): How many records to keep at most.
     """
 
     def __init__(self, int n_columns, list scorers not None, size_t max_records):
-        cdef Scorer scorer
+        cdef CachedScorer scorer
         if self.c.table != NULL or n_columns < 0:
             raise ValueError(Errors.DS216.format(what=f"a lexicon of {n_columns} columns"))
         scorers = list(scorers)
@@ -83,7 +83,7 @@ cdef class Lexicon:
         cdef size_t size = 64
         while size < 2 * max_records:
             size *= 2
-        # Not a vector: what is not used is not touched.
+        # Not a vector, which would touch all of its memory.
         self.c.table = <void**>calloc(size, sizeof(void*))
         if self.c.table == NULL:
             raise MemoryError()
@@ -91,7 +91,7 @@ cdef class Lexicon:
         self.c.n_records = 0
         self.before_start = self._new_boundary(BEFORE_START)
         self.after_end = self._new_boundary(AFTER_END)
-        # For places that may have no lexeme at all.
+        # For places without a lexeme.
         self.absent = self._new_boundary(UNKNOWN)
 
     def __dealloc__(self):
@@ -102,7 +102,7 @@ cdef class Lexicon:
 
     @property
     def n_bytes(self) -> int:
-        """The memory in use, about."""
+        """The approximate memory in use."""
         return self.arena.n_bytes + (self.c.mask + 1) * sizeof(void*)
 
     cdef LexemeRecC* _new_boundary(self, atom_t value) except NULL:
@@ -115,14 +115,14 @@ cdef class Lexicon:
     cdef bint is_full(self) noexcept:
         return self.c.n_records >= self.max_records
 
-    cdef bint has_rows(self, Scorer scorer):
-        """Whether the rows of records are those of a scorer."""
+    cdef bint has_rows(self, CachedScorer scorer):
+        """Whether records start with the rows of a scorer."""
         return scorer.c.n_rows == 0 or (len(self.scorers) > 0 and self.scorers[0] is scorer)
 
     cdef LexemeRecC* new_record(self, uint64_t orth, Arena arena) except NULL:
-        """A record whose atoms have yet to be filled in."""
+        """Allocate a record. The caller fills in its atoms."""
         cdef size_t n_scores = 0
-        cdef Scorer scorer
+        cdef CachedScorer scorer
         for scorer in self.scorers:
             n_scores += <size_t>scorer.c.n_rows * scorer.c.width
         cdef size_t row_bytes = (n_scores * sizeof(score_t) + LINE - 1) // LINE * LINE
@@ -135,8 +135,8 @@ cdef class Lexicon:
         return record
 
     cdef void finish_record(self, LexemeRecC* record) noexcept:
-        """Fill in the rows of a record whose atoms are known."""
-        cdef Scorer scorer
+        """Fill in the rows of a record that has its atoms."""
+        cdef CachedScorer scorer
         cdef score_t* rows = record.rows
         for scorer in self.scorers:
             fill_rows(&scorer.c, record, rows)

@@ -9,13 +9,13 @@ cdef enum:
 
 
 cdef enum:
-    # The value of an atom that is not to be looked at, in training.
+    # The value of an atom that training hides.
     HIDDEN = 0xFFFFFFFF
 
 
 cdef struct LexemeRecC:
-    # All that is known about one lexeme: a block of 16 bytes, the atoms' values by
-    # column, and the fused rows of scores, each as wide as the scorer's rows.
+    # A lexeme: its hash, the values of its atoms by column, and a pointer to its fused
+    # rows of scores, each as wide as those of the scorer.
     uint64_t orth
     score_t* rows
     atom_t atoms[1]
@@ -35,16 +35,16 @@ cdef struct TemplateC:
 cdef struct ProgramC:
     int n_templates
     int n_stages
-    int n_columns            # how many columns of records, places and dynamic values
-    int n_places             # there have to be
-    int n_values
+    int n_columns            # of a lexeme's record, at least
+    int n_places             # at least
+    int n_values             # dynamic ones, at least
     TemplateC* templates
-    int* stage_ends          # [n_stages] the number of templates up to its checkpoint
+    int* stage_ends          # [n_stages] the number of templates up to each checkpoint
 
 
 cdef struct ContextC:
-    # What a decision sees: for each place the lexeme that stands there (never NULL),
-    # and the values of the columns that the task itself writes.
+    # What a decision sees: the lexeme at each place (never NULL), and the values of the
+    # columns that the task writes.
     LexemeRecC** lexemes     # [n_places]
     const atom_t* dynamic    # [n_places][n_dynamic]
 

@@ -1,4 +1,4 @@
-"""Templates bound to the columns and places of a task."""
+"""Bind templates to the columns and places of a task."""
 from ..base.errors import Errors
 
 from .hashing cimport hash_bytes
@@ -11,8 +11,8 @@ cdef class Program:
     lexical (list[str]): The columns of a lexeme's record, by their index there.
     dynamic (list[str]): The columns that the task writes, by their index.
     places (list[str]): The places that the task provides, by their index.
-    slots (list[Atom]): If given, the atoms whose values the task writes into an array,
-        in place of columns and places.
+    slots (list[Atom]): If given, the task writes the values of these atoms into an
+        array, and there are no columns or places.
     """
 
     def __init__(self, templates, list lexical, list dynamic, list places, list slots=None):
@@ -26,8 +26,8 @@ cdef class Program:
         self.dynamic = dynamic
         self.places = places
         for spec in templates.templates:
-            # The identity of a template is what it is made of, never its rank:
-            # learned weights stay valid when templates are reordered.
+            # A template is identified by its atoms, never by its rank: weights stay
+            # valid when templates are reordered.
             name = str(spec).encode("utf8")
             template.seed = hash_bytes(name, len(name))
             template.n_atoms = len(spec.atoms)
@@ -57,7 +57,7 @@ cdef class Program:
         self.c.stage_ends = self._stage_ends.data()
 
     cdef AtomC bind(self, object atom) except *:
-        """Where the value of an atom is to be found."""
+        """Find the place and the column of an atom."""
         cdef AtomC bound
         if self.slots is not None:
             bound.place = -1

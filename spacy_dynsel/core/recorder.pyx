@@ -144,16 +144,15 @@ cdef class Recorder(Learner):
         # one of them.
         self.all_keys.resize((self.n_decisions + 1) * n_templates)
         self.all_costs.resize((self.n_decisions + 1) * self.n_labels)
+        self.gather(context, n_templates)
         for t in range(n_templates):
-            self.all_keys[self.n_decisions * n_templates + t] = get_key(
-                &self.program.c.templates[t], context
-            )
+            self.all_keys[self.n_decisions * n_templates + t] = self.features[t].key
         memcpy(
             self.all_costs.data() + self.n_decisions * self.n_labels, costs, self.n_labels
         )
         if self.n_decisions % TIMED_EVERY == 0:
             self.n_timed += 1
-            for t in range(self.program.c.n_templates):
+            for t in range(n_templates):
                 start = dynsel_now()
                 for _repeat in range(REPEATS):
                     self.sink ^= get_key(&self.program.c.templates[t], context)

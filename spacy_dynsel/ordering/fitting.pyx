@@ -2,13 +2,13 @@
 """Linear models over recorded decisions.
 
 The decisions are arrays: `ids` has for each decision and template the number of its
-feature, or -1 where that is too rare; `costs` says for each decision which labels are
-correct, wrong and not valid. The weights of a template are a dense array of features
+feature, or -1 if that is too rare; `costs` has for each decision and label whether it is
+correct, wrong or not valid. The weights of a template are a dense array of features
 by labels, with rows that are padded to a multiple of LANES.
 
-Nothing here holds the GIL while it works, so that models can be trained in threads.
+All functions release the GIL, so that threads can train models at the same time.
 """
-from libc.math cimport INFINITY, expf, logf, sqrt, sqrtf
+from libc.math cimport INFINITY, expf, logf, sqrt
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -16,7 +16,9 @@ import numpy as np
 
 from ..base.errors import Errors
 
-from ..core.learner cimport CORRECT, INVALID, WRONG
+from ..core.adagrad cimport take_step
+from ..core.learner cimport CORRECT, INVALID, find_best
+from ..core.random cimport next_random, start_random
 from ..core.typedefs cimport uint8_t
 
 cdef extern from "kernels.hpp" nogil:
@@ -24,7 +26,7 @@ cdef extern from "kernels.hpp" nogil:
 
 cdef enum:
     LANES = 8
-    # Bytes of a row that are asked for ahead.
+    # How many bytes of a row to prefetch.
     AHEAD_BYTES = 256
 
 # From this share of probability on, a decision teaches nothing more.
@@ -55,10 +57,22 @@ cdef inline void add_row(float* scores, const float* row, int width) noexcept no
         scores[i] += row[i]
 
 
-cdef inline int get_feature(const BlockC* block, const int32_t* ids) noexcept nogil:
-    """The feature of a decision that a block has weights for, or -1."""
+cdef inline Py_ssize_t find_row(
+    const BlockC* block, const int32_t* ids, int width
+) noexcept nogil:
+    """Where a block has the weights for a decision's feature, or -1."""
     cdef int feature = ids[block.column]
-    return feature if feature < block.n_features else -1
+    if not 0 <= feature < block.n_features:
+        return -1
+    return <Py_ssize_t>feature * width
+
+
+cdef inline void add_block(
+    const BlockC* block, const int32_t* ids, int width, float* scores
+) noexcept nogil:
+    cdef Py_ssize_t row = find_row(block, ids, width)
+    if row >= 0:
+        add_row(scores, block.values + row, width)
 
 
 cdef inline void sum_rows(
@@ -68,9 +82,7 @@ cdef inline void sum_rows(
     for i in range(width):
         scores[i] = 0
     for i in range(n_blocks):
-        feature = get_feature(&blocks[i], ids)
-        if feature >= 0:
-            add_row(scores, blocks[i].values + <size_t>feature * width, width)
+        add_block(&blocks[i], ids, width, scores)
 
 
 cdef inline void prefetch(
@@ -79,32 +91,10 @@ cdef inline void prefetch(
     cdef int i, byte
     cdef int n_bytes = min(<int>(width * sizeof(float)), <int>AHEAD_BYTES)
     for i in range(n_blocks):
-        feature = get_feature(&blocks[i], ids)
-        if feature >= 0:
+        row = find_row(&blocks[i], ids, width)
+        if row >= 0:
             for byte in range(0, n_bytes, 64):
-                DYNSEL_PREFETCH(
-                    <const char*>(blocks[i].values + <size_t>feature * width) + byte
-                )
-
-
-cdef inline void find_best(
-    const float* scores, const uint8_t* costs, int n_labels, int* good, int* bad
-) noexcept nogil:
-    """The best correct and the best wrong label; ties go to the lower one."""
-    cdef float best_good = -INFINITY
-    cdef float best_bad = -INFINITY
-    cdef int label
-    good[0] = -1
-    bad[0] = -1
-    for label in range(n_labels):
-        if costs[label] == WRONG:
-            if scores[label] > best_bad:
-                best_bad = scores[label]
-                bad[0] = label
-        elif costs[label] == CORRECT:
-            if scores[label] > best_good:
-                best_good = scores[label]
-                good[0] = label
+                DYNSEL_PREFETCH(<const char*>(blocks[i].values + row) + byte)
 
 
 cdef inline bint is_right(const float* scores, int good, int bad) noexcept nogil:
@@ -134,7 +124,7 @@ cdef float find_gradient(
             total += gradient[label]
             if costs[label] == CORRECT:
                 correct += gradient[label]
-    # Where no correct label has any probability left, all of them are wanted alike.
+    # Without any probability left, all correct labels get the same gradient.
     for label in range(n_labels):
         if costs[label] == CORRECT:
             gradient[label] = gradient[label] / total - gradient[label] / max(correct, <float>1e-30)
@@ -143,20 +133,14 @@ cdef float find_gradient(
     return correct / total
 
 
-cdef inline void move(float* value, float* squares, float g, float eta, float delta) noexcept nogil:
-    squares[0] += g * g
-    value[0] -= eta * g / (delta + sqrtf(squares[0]))
-
-
-cdef inline uint64_t next_random(uint64_t* state) noexcept nogil:
-    state[0] ^= state[0] >> 12
-    state[0] ^= state[0] << 25
-    state[0] ^= state[0] >> 27
-    return state[0] * <uint64_t>0x2545F4914F6CDD1D
+cdef inline void move(
+    const BlockC* block, Py_ssize_t place, float g, float eta, float delta
+) noexcept nogil:
+    take_step(&block.values[place], &block.squares[place], g, eta, delta)
 
 
 cdef class _Blocks:
-    """The weights of some templates as addresses."""
+    """Pointers to the weights of some templates."""
     cdef vector[BlockC] c
     cdef int width
     cdef list arrays
@@ -208,6 +192,19 @@ cdef int check_decisions(
     return 0
 
 
+cdef int check_scores(
+    const int32_t[:, ::1] ids, int column, const float[:, ::1] scores, int width
+) except -1:
+    """Raise an error unless there is a template, and room for the scores of decisions."""
+    if (
+        not 0 <= column < ids.shape[1]
+        or scores.shape[0] != ids.shape[0]
+        or scores.shape[1] != width
+    ):
+        raise ValueError(Errors.DS216.format(what="decisions and their scores"))
+    return 0
+
+
 def fit(
     const int32_t[:, ::1] ids not None,
     const uint8_t[:, ::1] costs not None,
@@ -252,16 +249,15 @@ def fit(
     cdef vector[float] gradient
     cdef vector[int] goods
     cdef vector[int] bads
-    cdef uint64_t state = (seed + 1) * <uint64_t>0x9E3779B97F4A7C15
+    cdef uint64_t state = start_random(seed)
     cdef uint64_t limit = <uint64_t>(drop * <double>(1 << 24))
     cdef Py_ssize_t n = ids.shape[0]
     cdef Py_ssize_t d
-    cdef int _epoch, i, good, bad, label, feature
+    cdef Py_ssize_t row
+    cdef int epoch, i, good, bad, label
     cdef int n_active = n_blocks
     cdef int first = <int>n_fixed
     cdef BlockC* used
-    cdef float* row
-    cdef float* row_squares
     scores.resize(width)
     gradient.resize(width, <float>0)
     goods.resize(n_blocks)
@@ -269,14 +265,14 @@ def fit(
     active.resize(n_blocks)
     used = blocks.c.data()
     with nogil:
-        for _epoch in range(epochs):
+        for epoch in range(epochs):
             for d in range(n):
                 if d + 1 < n:
                     prefetch(blocks.c.data(), n_blocks, &ids[d + 1, 0], width)
                 if limit:
                     n_active = 0
                     for i in range(n_blocks):
-                        if next_random(&state) >> 40 >= limit:
+                        if next_random(&state) >= limit:
                             active[n_active] = blocks.c[i]
                             n_active += 1
                     used = active.data()
@@ -294,23 +290,19 @@ def fit(
                     ) > SURE:
                         continue
                     for i in range(first, n_active):
-                        feature = get_feature(&used[i], &ids[d, 0])
-                        if feature >= 0:
-                            row = used[i].values + <size_t>feature * width
-                            row_squares = used[i].squares + <size_t>feature * width
+                        row = find_row(&used[i], &ids[d, 0], width)
+                        if row >= 0:
                             for label in range(width):
-                                move(&row[label], &row_squares[label], gradient[label], eta, delta)
+                                move(&used[i], row + label, gradient[label], eta, delta)
                     continue
                 find_best(scores.data(), &costs[d, 0], n_labels, &good, &bad)
                 if good < 0 or bad < 0 or scores[good] - scores[bad] >= margin:
                     continue
                 for i in range(first, n_active):
-                    feature = get_feature(&used[i], &ids[d, 0])
-                    if feature >= 0:
-                        row = used[i].values + <size_t>feature * width
-                        row_squares = used[i].squares + <size_t>feature * width
-                        move(&row[good], &row_squares[good], -1, eta, delta)
-                        move(&row[bad], &row_squares[bad], 1, eta, delta)
+                    row = find_row(&used[i], &ids[d, 0], width)
+                    if row >= 0:
+                        move(&used[i], row + good, -1, eta, delta)
+                        move(&used[i], row + bad, 1, eta, delta)
     return values
 
 
@@ -330,16 +322,13 @@ cdef void fit_prefixes(
     int* bads,
 ) noexcept nogil:
     """A step on the summed hinge losses of all prefixes."""
-    cdef int i, label, feature
-    cdef float* row
-    cdef float* row_squares
+    cdef Py_ssize_t row
+    cdef int i, label
     for label in range(width):
         scores[label] = 0
         gradient[label] = 0
     for i in range(n_blocks):
-        feature = get_feature(&blocks[i], ids)
-        if feature >= 0:
-            add_row(scores, blocks[i].values + <size_t>feature * width, width)
+        add_block(&blocks[i], ids, width, scores)
         find_best(scores, costs, n_labels, &goods[i], &bads[i])
         if goods[i] < 0 or bads[i] < 0 or scores[goods[i]] - scores[bads[i]] >= margin:
             goods[i] = -1
@@ -347,13 +336,11 @@ cdef void fit_prefixes(
         if goods[i] >= 0:
             gradient[goods[i]] -= 1
             gradient[bads[i]] += 1
-        feature = get_feature(&blocks[i], ids)
-        if feature >= 0:
-            row = blocks[i].values + <size_t>feature * width
-            row_squares = blocks[i].squares + <size_t>feature * width
+        row = find_row(&blocks[i], ids, width)
+        if row >= 0:
             for label in range(n_labels):
                 if gradient[label] != 0:
-                    move(&row[label], &row_squares[label], gradient[label], eta, delta)
+                    move(&blocks[i], row + label, gradient[label], eta, delta)
 
 
 def count_right(
@@ -389,15 +376,10 @@ def add_scores(
     const float[:, ::1] values not None,
     float[:, ::1] scores not None,
 ) -> None:
-    """Add to the scores of decisions what a template says."""
+    """Add the weights of a template to the scores of decisions."""
     cdef int width = values.shape[1]
     cdef Py_ssize_t d
-    if (
-        not 0 <= column < ids.shape[1]
-        or scores.shape[0] != ids.shape[0]
-        or scores.shape[1] != width
-    ):
-        raise ValueError(Errors.DS216.format(what="decisions and their scores"))
+    check_scores(ids, column, scores, width)
     with nogil:
         for d in range(ids.shape[0]):
             if 0 <= ids[d, column] < values.shape[0]:
@@ -425,12 +407,7 @@ def log_loss_with(
     cdef vector[float] sums
     cdef vector[float] gradient
     check_decisions(ids.shape[0], costs, width)
-    if (
-        not 0 <= column < ids.shape[1]
-        or scores.shape[0] != ids.shape[0]
-        or scores.shape[1] != width
-    ):
-        raise ValueError(Errors.DS216.format(what="decisions and their scores"))
+    check_scores(ids, column, scores, width)
     sums.resize(width)
     gradient.resize(width)
     with nogil:
@@ -521,9 +498,9 @@ def fit_groups(
     cdef vector[float] scales
     cdef vector[float] scores
     cdef vector[float] gradient
-    cdef Py_ssize_t d, t = 0
+    cdef Py_ssize_t d, start, t = 0
     cdef Py_ssize_t n = ids.shape[0]
-    cdef int _epoch, i, label, feature
+    cdef int epoch, i, label
     cdef double norm, change
     cdef float* row
     blocks.check(ids, costs)
@@ -534,7 +511,7 @@ def fit_groups(
     scores.resize(width)
     gradient.resize(width, <float>0)
     with nogil:
-        for _epoch in range(epochs):
+        for epoch in range(epochs):
             for d in range(n):
                 if d + 1 < n:
                     prefetch(blocks.c.data(), n_templates, &ids[d + 1, 0], width)
@@ -547,9 +524,9 @@ def fit_groups(
                         scales[i] = <float>(
                             -(1 - t * penalties[i] / norm) / (gamma * sqrt(<double>t))
                         )
-                    feature = get_feature(&blocks.c[i], &ids[d, 0])
-                    if scales[i] != 0 and feature >= 0:
-                        row = blocks.c[i].values + <size_t>feature * width
+                    start = find_row(&blocks.c[i], &ids[d, 0], width)
+                    if scales[i] != 0 and start >= 0:
+                        row = blocks.c[i].values + start
                         for label in range(width):
                             scores[label] += scales[i] * row[label]
                 t += 1
@@ -558,9 +535,9 @@ def fit_groups(
                 ) > SURE:
                     continue
                 for i in range(n_templates):
-                    feature = get_feature(&blocks.c[i], &ids[d, 0])
-                    if feature >= 0:
-                        row = blocks.c[i].values + <size_t>feature * width
+                    start = find_row(&blocks.c[i], &ids[d, 0], width)
+                    if start >= 0:
+                        row = blocks.c[i].values + start
                         change = 0
                         for label in range(width):
                             change += gradient[label] * (2 * row[label] + gradient[label])
@@ -597,7 +574,7 @@ def find_leads(
     cdef vector[float] scores
     cdef float second
     cdef Py_ssize_t d
-    cdef int i, label, feature, good, bad, best
+    cdef int i, label, good, bad, best
     blocks.check(ids, costs)
     scores.resize(max(width, <int>costs.shape[1]))
     with nogil:
@@ -605,11 +582,7 @@ def find_leads(
             for label in range(width):
                 scores[label] = 0
             for i in range(n_blocks):
-                feature = get_feature(&blocks.c[i], &ids[d, 0])
-                if feature >= 0:
-                    add_row(
-                        scores.data(), blocks.c[i].values + <size_t>feature * width, width
-                    )
+                add_block(&blocks.c[i], &ids[d, 0], width, scores.data())
                 find_best(scores.data(), &costs[d, 0], costs.shape[1], &good, &bad)
                 right_view[d, i] = is_right(scores.data(), good, bad)
                 best = good if right_view[d, i] else bad

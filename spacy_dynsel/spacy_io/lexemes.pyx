@@ -166,7 +166,7 @@ cdef class LexemeReader:
             raise ValueError(Errors.DS216.format(what="templates and a lexicon"))
         return 0
 
-    cdef int check_scorer(self, Lexicon lexicon, Scorer scorer) except -1:
+    cdef int check_scorer(self, Lexicon lexicon, CachedScorer scorer) except -1:
         """Raise an error unless a scorer and the records of a lexicon fit."""
         cdef size_t i
         cdef uint64_t limit

@@ -12,12 +12,11 @@ from ..base.atomic import Replaceable
 from ..base.errors import Errors
 from ..base.settings import LearnerSettings
 from ..base.templates import Templates
-from ..core.forms.cached import (
-    MAX_WEIGHT,
-    Scorer,
+from ..core.forms.cached import CachedScorer
+from ..core.forms.packing import (
     check_weights,
+    compile_weights,
     pack_weights,
-    quantize,
     unpack_weights,
 )
 from ..core.learner import Learner
@@ -248,11 +247,11 @@ class Classifier(Part):
     def compile(self, **options: Any) -> Any:
         if self._scorer is None:
             keys, labels, values = mean_weights(self.learners)
-            scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
-            weights = quantize(values, scale)
-            weights[np.abs(values) <= self.used_settings.smallest_weight] = 0
             # Learners may have gone on with more labels.
-            weights[labels >= self.n_labels] = 0
+            smallest = self.used_settings.smallest_weight
+            keys, labels, weights, scale = compile_weights(
+                keys, labels, values, self.n_labels, smallest
+            )
             packed = self.form.pack(keys, labels, weights, self.n_labels)
             self._make_scorer(packed, scale, options)
         elif options != self._options:
@@ -310,7 +309,7 @@ class Classifier(Part):
 
 
 class CachedForm:
-    """Rows of scores that the lexicon keeps for each word; see Scorer."""
+    """Rows of scores that the lexicon keeps for each word; see CachedScorer."""
 
     parts = ("index", "slots")
 
@@ -326,11 +325,11 @@ class CachedForm:
         check_weights(packed["index"], packed["slots"], n_labels)
 
     @staticmethod
-    def unpack(scorer: Scorer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def unpack(scorer: CachedScorer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return unpack_weights(scorer.index, scorer.slots)
 
     @staticmethod
-    def get_arrays(scorer: Scorer) -> dict[str, np.ndarray]:
+    def get_arrays(scorer: CachedScorer) -> dict[str, np.ndarray]:
         return {"index": scorer.index, "slots": scorer.slots}
 
     @staticmethod
@@ -340,8 +339,8 @@ class CachedForm:
         packed: dict[str, np.ndarray],
         scale: float,
         **options: Any,
-    ) -> Scorer:
-        return Scorer(
+    ) -> CachedScorer:
+        return CachedScorer(
             program, n_labels, packed["index"], packed["slots"], scale, **options
         )
 

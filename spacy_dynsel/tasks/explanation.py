@@ -33,7 +33,7 @@ class Explainer:
     """Explains the decisions of a classifier.
 
     templates (Templates): The templates of the classifier.
-    scorer (Scorer): Its compiled weights.
+    scorer (CachedScorer): Its compiled weights.
     margins (list[int]): The margin of each stage but the last.
     outputs (Sequence[str]): The names of the labels.
     """

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from spacy_dynsel.base.templates import parse_templates
-from spacy_dynsel.core.forms.cached import (
+from spacy_dynsel.core.forms.cached import kernel_names
+from spacy_dynsel.core.forms.line_table import ShortLineTable, check_table
+from spacy_dynsel.core.forms.narrow import NarrowScorer
+from spacy_dynsel.core.forms.packing import (
     check_weights,
-    kernel_names,
     pack_weights,
     unpack_weights,
 )
-from spacy_dynsel.core.forms.line_table import ShortLines, check_table
-from spacy_dynsel.core.forms.narrow import SmallScorer
-from spacy_dynsel.core.forms.wide import RowScorer
+from spacy_dynsel.core.forms.wide import WideScorer
 from spacy_dynsel.core.program import Program
 
 SEEDS = range(8)
@@ -35,7 +35,7 @@ def test_short_lines_are_a_dictionary(seed):
     keys = draw_keys(rng)
     values = rng.integers(1, 32768, len(keys)) * rng.choice([-1, 1], len(keys))
     values = values.astype("int16")
-    lines = ShortLines(keys, values)
+    lines = ShortLineTable(keys, values)
     found_keys, found_values = lines.to_arrays()
     assert found_keys.tolist() == keys.tolist()
     assert found_values.tolist() == values.tolist()
@@ -50,7 +50,9 @@ def test_short_lines_are_a_dictionary(seed):
 
 
 def test_sums_do_not_overflow():
-    lines = ShortLines(np.array([5], dtype="uint32"), np.array([32767], dtype="int16"))
+    lines = ShortLineTable(
+        np.array([5], dtype="uint32"), np.array([32767], dtype="int16")
+    )
     assert lines.sum([5] * 200_000, [1] * 200_000) == 200_000 * 32767
     assert lines.sum([5] * 200_000, [-1] * 200_000) == -200_000 * 32767
 
@@ -71,7 +73,7 @@ def make_program() -> Program:
 
 @pytest.mark.parametrize(
     ("form", "n_labels"),
-    [(SmallScorer, 2), (SmallScorer, 4), (RowScorer, 20), (RowScorer, 300)],
+    [(NarrowScorer, 2), (NarrowScorer, 4), (WideScorer, 20), (WideScorer, 300)],
 )
 @pytest.mark.parametrize("seed", SEEDS)
 def test_compiled_weights_are_given_back(form, n_labels, seed):
@@ -101,7 +103,7 @@ def test_compiled_weights_are_given_back(form, n_labels, seed):
 
 @pytest.mark.parametrize(
     ("form", "n_labels"),
-    [(SmallScorer, 4), (RowScorer, 1), (RowScorer, 20), (RowScorer, 300)],
+    [(NarrowScorer, 4), (WideScorer, 1), (WideScorer, 20), (WideScorer, 300)],
 )
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sums_of_weights_agree(form, n_labels, seed):
@@ -153,7 +155,7 @@ def pack_rows(n_labels: int) -> dict[str, np.ndarray]:
     """A feature with a pair of weights, one with a list and one with a row."""
     labels = np.array([0, 5, 1, 2, 3, *range(6)], dtype="uint32")
     keys = np.array([7] * 2 + [8] * 3 + [9] * 6, dtype="uint32")
-    return RowScorer.pack(keys, labels, np.ones(len(keys), dtype="int8"), n_labels)
+    return WideScorer.pack(keys, labels, np.ones(len(keys), dtype="int8"), n_labels)
 
 
 @pytest.mark.parametrize(
@@ -172,10 +174,10 @@ def pack_rows(n_labels: int) -> dict[str, np.ndarray]:
 )
 def test_rows_that_would_do_harm_are_refused(part, values):
     packed = pack_rows(6)
-    RowScorer.check(packed, 6)
+    WideScorer.check(packed, 6)
     packed[part] = np.array(values, dtype=packed[part].dtype)
     with pytest.raises(ValueError, match="DS035"):
-        RowScorer.check(packed, 6)
+        WideScorer.check(packed, 6)
 
 
 def test_small_codes_with_unknown_labels_are_refused():
@@ -183,6 +185,6 @@ def test_small_codes_with_unknown_labels_are_refused():
         "keys": np.array([1], dtype="uint32"),
         "codes": np.array([1 << 16], dtype="uint32"),
     }
-    SmallScorer.check(arrays, 3)
+    NarrowScorer.check(arrays, 3)
     with pytest.raises(ValueError, match="DS035"):
-        SmallScorer.check(arrays, 2)
+        NarrowScorer.check(arrays, 2)

@@ -14,11 +14,12 @@ from helpers.models import make_file, templates_strategy
 from helpers.reference import SPACE_TAG, ReferenceTagger, split_sentences, template_key
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import Templates, default_templates, parse_templates
-from spacy_dynsel.core.forms.cached import (
-    kernel_names,
+from spacy_dynsel.core.forms.cached import kernel_names, run_kernels
+from spacy_dynsel.core.forms.packing import (
+    MAX_WEIGHT,
+    compile_weights,
     pack_weights,
     quantize,
-    run_kernels,
     unpack_weights,
 )
 from spacy_dynsel.tasks.tagging.engine import PLACES, TaggingEngine
@@ -246,6 +247,48 @@ def test_quantize_saturates() -> None:
     assert quantize(np.array([-9.0, -0.51, 0.49, 9.0]), 100.0).tolist() == [
         *(-127, -51, 49, 127)
     ]
+
+
+def make_weights(pairs: dict[tuple[int, int], float]) -> tuple[np.ndarray, ...]:
+    """Sorted weights by key and label, as a learner gives them."""
+    ids = np.array(sorted(pairs), dtype="uint32").reshape(-1, 2)
+    values = np.array([pairs[pair] for pair in sorted(pairs)], dtype="float32")
+    return ids[:, 0].copy(), ids[:, 1].copy(), values
+
+
+def test_compiled_weights_are_scaled_pruned_and_known() -> None:
+    weights = make_weights(
+        {
+            (7, 0): -2.0,
+            (7, 1): 0.25,
+            (7, 2): 1.0,
+            (8, 0): 0.251,
+            (8, 3): 1.5,
+            (9, 1): 0.5,
+        }
+    )
+    keys, labels, compiled, scale = compile_weights(*weights, 3, 0.25)
+    assert scale == MAX_WEIGHT / 2
+    assert keys.tolist() == [7, 7, 8, 9]
+    assert labels.tolist() == [0, 2, 0, 1]
+    assert compiled.tolist() == [-127, 64, 16, 32]
+    assert (keys.dtype, labels.dtype, compiled.dtype) == ("uint32", "uint32", "int8")
+
+
+def test_weights_that_round_to_zero_are_dropped() -> None:
+    keys, _, compiled, _ = compile_weights(
+        *make_weights({(1, 0): 100.0, (2, 0): 0.3, (3, 0): -0.5}), 1, 0.0
+    )
+    assert keys.tolist() == [1, 3]
+    assert compiled.tolist() == [127, -1]
+
+
+def test_no_weights_compile_to_none() -> None:
+    keys, labels, compiled, scale = compile_weights(*make_weights({}), 4, 0.1)
+    assert len(keys) == len(labels) == len(compiled) == 0
+    assert np.isfinite(scale)
+    index, slots = pack_weights(keys, labels, compiled, 4)
+    assert index[-1] == len(slots) == 0
 
 
 SCORES = st.integers(-8000, 8000) | st.integers(-2, 2)

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from spacy_dynsel.base.templates import Templates, parse_templates
-from spacy_dynsel.core.forms.cached import pack_weights
+from spacy_dynsel.core.forms.packing import pack_weights
 from spacy_dynsel.core.model_file import dump_model
 
 

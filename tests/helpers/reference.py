@@ -12,7 +12,7 @@ from spacy import attrs
 from spacy.tokens import Doc, Token
 
 from spacy_dynsel.base.templates import Template, Templates, parse_templates
-from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.forms.packing import unpack_weights
 from spacy_dynsel.core.model_file import load_model
 
 WORD64 = (1 << 64) - 1

@@ -23,7 +23,7 @@ from helpers.reference import (
     mix,
 )
 from spacy_dynsel.base.templates import Templates, parse_templates
-from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.forms.packing import unpack_weights
 from spacy_dynsel.core.model_file import load_model
 
 KEEP = 0xFFFF

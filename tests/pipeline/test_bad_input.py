@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 
 from helpers.model_bytes import check_damaged_directory, check_forged, crafted
 from helpers.tagger import SENTENCES, train_tagger
-from spacy_dynsel.core.forms.cached import check_weights
+from spacy_dynsel.core.forms.packing import check_weights
 
 
 @pytest.mark.parametrize(

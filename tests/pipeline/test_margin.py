@@ -7,7 +7,7 @@ import spacy
 from helpers.tagger import SENTENCES
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import parse_templates
-from spacy_dynsel.core.forms.cached import unpack_weights
+from spacy_dynsel.core.forms.packing import unpack_weights
 from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.tasks.tagging.engine import TaggingEngine
 

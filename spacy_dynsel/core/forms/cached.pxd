@@ -30,19 +30,6 @@ cdef extern from "kernels.hpp" namespace "dynsel" nogil:
     const Kernels* best_kernels()
 
 
-ctypedef fused slot_t:
-    uint32_t                 # for up to 256 labels
-    uint64_t                 # for more
-
-
-cdef inline uint32_t get_check(slot_t slot) noexcept nogil:
-    return <uint32_t>(slot >> (16 if sizeof(slot_t) == 4 else 48))
-
-
-cdef inline uint32_t get_label(slot_t slot) noexcept nogil:
-    return <uint32_t>(slot >> 8 & (0xFF if sizeof(slot_t) == 4 else 0xFFFF))
-
-
 cdef enum:
     MAX_ROWS = 64            # fused rows and tables of one stage, at most
 
@@ -64,7 +51,7 @@ cdef struct TableC:
 
 
 cdef struct StageC:
-    # What one stage adds: ranges of fused rows, tables, and hashed templates.
+    # One stage: ranges of fused rows, tables, and hashed templates.
     int first_fused
     int end_fused
     int first_table
@@ -73,7 +60,7 @@ cdef struct StageC:
     int end_hashed
 
 
-cdef struct ScorerC:
+cdef struct CachedScorerC:
     const ProgramC* program
     const Kernels* kernels
     int n_labels
@@ -106,7 +93,7 @@ cdef struct DecisionC:
 
 
 cdef inline void add_slots(
-    const ScorerC* scorer, feat_t key, score_t* scores
+    const CachedScorerC* scorer, feat_t key, score_t* scores
 ) noexcept nogil:
     """Add the weights of one feature to the scores."""
     cdef uint32_t bucket = key >> scorer.shift
@@ -126,19 +113,19 @@ cdef inline void add_slots(
 
 
 cdef inline void prefetch_rows(const LexemeRecC* record) noexcept nogil:
-    """Ask for the rows of a record, which starts behind them."""
+    """Prefetch the rows of a record, which stand before it."""
     cdef const char* line = <const char*>record.rows
     while line < <const char*>record:
         DYNSEL_PREFETCH(line)
         line += 64
 
 
-cdef void fill_rows(const ScorerC* scorer, LexemeRecC* record, score_t* rows) noexcept nogil
+cdef void fill_rows(const CachedScorerC* scorer, LexemeRecC* record, score_t* rows) noexcept nogil
 cdef void sum_fused(
-    const ScorerC* scorer, int stage, const ContextC* context, score_t* sums
+    const CachedScorerC* scorer, int stage, const ContextC* context, score_t* sums
 ) noexcept nogil
 cdef DecisionC decide(
-    const ScorerC* scorer,
+    const CachedScorerC* scorer,
     const ContextC* context,
     const score_t* limits,
     const int* margins,
@@ -148,7 +135,7 @@ cdef DecisionC decide(
 ) noexcept nogil
 
 
-cdef class Scorer:
+cdef class CachedScorer:
     cdef readonly Program program
     cdef readonly object index
     cdef readonly object slots
@@ -163,7 +150,7 @@ cdef class Scorer:
     cdef vector[LimitC] dynamic_limits
     cdef vector[int] _hashed
     cdef object _table_rows
-    cdef ScorerC c
+    cdef CachedScorerC c
 
     cdef int _compile(self) except -1
     cdef int _add_table(self, list atoms, list templates, score_t* rows) except -1

@@ -1,17 +1,9 @@
-"""The compiled, immutable form of a classifier, and the decision with early exit.
+"""A compiled classifier that caches sums, and the decision with early exit.
 
-Weights are integers in [-127, 127] with one scale. They are stored once, in slots
-sorted by key:
-
-    bucket = the high bits of the key; index[bucket] : index[bucket + 1] are its slots
-    slot = check (the low 16 bits of the key), label, weight
-
-With at least 2**16 buckets, bucket and check give back the whole key, so that no
-feature is ever mistaken for another that has a different key. Everything else is
-derived from the slots when a scorer is made: templates that look at one lexeme are
-added up to a row of scores that the lexicon keeps, templates over atoms of few values
-become tables that are indexed directly, and only the rest is looked up by key. The
-sums are the same integers whichever way they are reached.
+All is derived from integer weights when a scorer is made: templates that look at one
+lexeme are added up to a row of scores that the lexicon keeps, templates over atoms of
+few values become tables that are indexed directly, and only the rest is looked up by
+key. The sums are the same integers whichever way they are reached.
 """
 from libc.math cimport ceil
 from libc.stdint cimport uintptr_t
@@ -22,188 +14,29 @@ import numpy as np
 from ...base.errors import Errors
 
 from ..large_pages import allocate
+from .packing import check_weights
 
 from ..hashing cimport finish, mix
 from ..program cimport MAX_PLACES, get_atom, get_key
+from .packing cimport LABEL_LIMIT, NARROW_LABELS, get_bucket_bits
 
 cdef enum:
-    MIN_BUCKET_BITS = 16
-    MAX_BUCKET_BITS = 22
-    NARROW_LABELS = 256
-    MAX_LABELS_PY = 32000
     MAX_STAGES = 0x7FFFFFFF
     MAX_TEMPLATES = 256
     # Dense rows pay as long as they are not much longer than what they add up.
     MAX_DENSE_WIDTH = 512
     MAX_FUSED_ROWS = 16
     MAX_TABLE_BYTES = 1 << 22
-    # How many features to ask for before the first one is needed.
+    # How many features to prefetch before the first one is used.
     AHEAD = 16
 
-MAX_LABELS = MAX_LABELS_PY
-# The largest integer weight.
-MAX_WEIGHT = 127
 
-
-def quantize(values, float scale):
-    """Weights as integers."""
-    return np.clip(np.rint(values * scale), -MAX_WEIGHT, MAX_WEIGHT).astype("int8")
-
-
-def pack_weights(keys, labels, weights, int n_labels):
-    """Bring integer weights into the form that the scorer reads.
-
-    keys (array), labels (array), weights (array): Sorted by key and label.
-    n_labels (int): The number of labels.
-    RETURNS (tuple): The index and the slots.
-    """
-    kept = np.flatnonzero(weights)
-    keys, labels, weights = keys[kept], labels[kept], weights[kept]
-    bits = MIN_BUCKET_BITS
-    while bits < MAX_BUCKET_BITS and len(keys) > 8 << bits:
-        bits += 1
-    counts = np.bincount(keys >> (32 - bits), minlength=1 << bits)
-    index = np.zeros(len(counts) + 1, dtype="uint32")
-    np.cumsum(counts, out=index[1:])
-    checks = keys & 0xFFFF
-    if n_labels <= NARROW_LABELS:
-        slots = checks << 16 | labels.astype("uint32") << 8 | weights.view("uint8")
-        return index, slots.astype("uint32")
-    slots = (
-        checks.astype("uint64") << 48
-        | labels.astype("uint64") << 8
-        | weights.view("uint8")
-    )
-    return index, slots.astype("uint64")
-
-
-def unpack_weights(const uint32_t[::1] index not None, const slot_t[::1] slots not None):
-    """The inverse of pack_weights: arrays of keys, labels and weights."""
-    check_index(index, slots.shape[0])
-    cdef int shift = 32 - get_bucket_bits(index.shape[0])
-    cdef Py_ssize_t bucket
-    cdef uint32_t i
-    keys = np.empty(slots.shape[0], dtype="uint32")
-    labels = np.empty(slots.shape[0], dtype="uint32")
-    weights = np.empty(slots.shape[0], dtype="int8")
-    cdef uint32_t[::1] key_view = keys
-    cdef uint32_t[::1] label_view = labels
-    cdef int8_t[::1] weight_view = weights
-    with nogil:
-        for bucket in range(index.shape[0] - 1):
-            for i in range(index[bucket], index[bucket + 1]):
-                # Where bucket and check share bits they agree.
-                key_view[i] = <uint32_t>bucket << shift | get_check(slots[i])
-                label_view[i] = get_label(slots[i])
-                weight_view[i] = <int8_t>(slots[i] & 0xFF)
-    return keys, labels, weights
-
-
-def check_weights(index, slots, int n_labels) -> None:
-    """Raise an error unless arrays from a file can be read without harm."""
-    dtype = "uint32" if n_labels <= NARROW_LABELS else "uint64"
-    if index.dtype != "uint32" or slots.dtype != dtype:
-        raise ValueError(Errors.DS035.format(what="its weights have the wrong type"))
-    bits = check_index_length(len(index))
-    if n_labels <= NARROW_LABELS:
-        fault = find_fault[uint32_t](index, slots, bits, n_labels)
-    else:
-        fault = find_fault[uint64_t](index, slots, bits, n_labels)
-    if fault is not None:
-        raise ValueError(Errors.DS035.format(what=fault))
-
-
-cdef int check_index_length(Py_ssize_t length) except -1:
-    """Raise an error unless an index can have some length. RETURNS: The bits of a
-    bucket."""
-    cdef int bits = get_bucket_bits(length)
-    if not MIN_BUCKET_BITS <= bits <= MAX_BUCKET_BITS or length != (1 << bits) + 1:
-        raise ValueError(Errors.DS035.format(what="its index has the wrong length"))
-    return bits
-
-
-cdef int check_index(const uint32_t[::1] index, Py_ssize_t n_slots) except -1:
-    """Raise an error unless an index points into slots."""
-    cdef Py_ssize_t i
-    cdef bint fits
-    check_index_length(index.shape[0])
-    fits = index[0] == 0 and index[index.shape[0] - 1] == n_slots
-    for i in range(index.shape[0] - 1):
-        fits &= index[i] <= index[i + 1]
-    if not fits:
-        raise ValueError(Errors.DS035.format(what="its index does not fit its slots"))
-    return 0
-
-
-cdef object find_fault(
-    const uint32_t[::1] index, const slot_t[::1] slots, int bits, uint32_t n_labels
-):
-    """What is wrong with weights, or None."""
-    cdef uint32_t n_buckets = 1 << bits
-    cdef uint32_t shared = (1 << (bits - MIN_BUCKET_BITS)) - 1
-    cdef uint32_t i, bucket
-    cdef bint fits = index[0] == 0 and index[n_buckets] == slots.shape[0]
-    cdef bint is_known = True
-    cdef bint agrees = True
-    # How often slots do not ascend, and how often they start a bucket there.
-    cdef uint32_t n_steps = 0
-    cdef uint32_t n_starts = 0
-    with nogil:
-        for bucket in range(n_buckets):
-            fits &= index[bucket] <= index[bucket + 1]
-        if fits:
-            for i in range(<uint32_t>slots.shape[0]):
-                # No "and": without branches it is done for several slots at once.
-                is_known &= (get_label(slots[i]) < n_labels) & (slots[i] & 0xFF != 0)
-            for i in range(1, <uint32_t>slots.shape[0]):
-                n_steps += slots[i] >> 8 <= slots[i - 1] >> 8
-            for bucket in range(n_buckets):
-                i = index[bucket]
-                if i < index[bucket + 1]:
-                    n_starts += i > 0 and slots[i] >> 8 <= slots[i - 1] >> 8
-                    # They share some bits, with the checks between these two as well.
-                    agrees &= get_check(slots[i]) >> (32 - bits) == bucket & shared
-                    i = index[bucket + 1] - 1
-                    agrees &= get_check(slots[i]) >> (32 - bits) == bucket & shared
-    if not fits:
-        return "its index does not fit its slots"
-    if not is_known:
-        return "a weight is zero or has an unknown label"
-    return None if agrees and n_steps == n_starts else "its weights are not in order"
-
-
-def find_labels(slots, int n_labels) -> list:
-    """The labels that have weights, in order; the slots are those of a file that was
-    checked."""
-    if n_labels <= NARROW_LABELS:
-        return mark_labels[uint32_t](slots, n_labels)
-    return mark_labels[uint64_t](slots, n_labels)
-
-
-cdef list mark_labels(const slot_t[::1] slots, int n_labels):
-    cdef vector[char] found = vector[char](max(n_labels, 0))
-    cdef Py_ssize_t i
-    cdef int label
-    for i in range(slots.shape[0]):
-        if get_label(slots[i]) < <uint32_t>n_labels:
-            found[get_label(slots[i])] = True
-    return [label for label in range(n_labels) if found[label]]
-
-
-cdef int get_bucket_bits(Py_ssize_t n_index) noexcept:
-    """The number of bits of a bucket, for the length of an index."""
-    cdef int bits = 0
-    while bits < 62 and (<Py_ssize_t>2 << bits) <= n_index - 1:
-        bits += 1
-    return bits
-
-
-cdef class Scorer:
+cdef class CachedScorer:
     """Scores decisions template by template and stops when the lead is large enough.
 
     program (Program): The templates.
     n_labels (int): The number of labels.
-    index (array), slots (array): The weights, see pack_weights.
+    index (array), slots (array): The weights, see packing.pyx.
     scale (float): The integer that stands for a weight of 1.
     cardinalities (dict): How many values a column can have, for those columns whose
         values are small numbers.
@@ -225,7 +58,7 @@ cdef class Scorer:
         cdef score_t[::1] bias_view
         if (
             self.program is not None
-            or not 0 <= n_labels <= MAX_LABELS_PY
+            or not 0 <= n_labels <= LABEL_LIMIT
             or program.c.n_templates > MAX_TEMPLATES
         ):
             raise ValueError(Errors.DS216.format(what=f"a scorer of {n_labels} labels"))
@@ -283,6 +116,8 @@ cdef class Scorer:
         n_stages = self.c.n_stages
         values = list(margin) if isinstance(margin, (list, tuple)) else [margin] * (n_stages - 1)
         margins = []
+
+
         for value in values:
             scaled = ceil(value * self.scale)
             # Larger than any lead: never exit early.
@@ -308,14 +143,14 @@ cdef class Scorer:
                     by_place.setdefault(places.pop(), []).append(t)
             groups.append(by_place)
         if sum(map(len, groups)) > MAX_FUSED_ROWS:
-            # Many short stages: a row for each template would only fill the caches.
+            # With many short stages, rows of few templates would only fill the caches.
             groups = [{} for _ in groups]
         plans = []
         for first, end, by_place in zip((0, *ends), ends, groups):
             fused_ones = {t for members in by_place.values() for t in members}
             others = [t for t in range(first, end) if t not in fused_ones]
             plans.append(self._plan_tables(others, dense))
-        # All in one array, which large pages may be found for.
+        # One array for all, which may get large pages.
         n_rows = sum(self._count_rows(atoms) for plan in plans for atoms, _ in plan)
         self._table_rows = allocate(n_rows * self.c.width * sizeof(score_t))
         rows = <score_t*><uintptr_t>self._table_rows.ctypes.data
@@ -433,7 +268,7 @@ cdef class Scorer:
         return 0
 
 
-cdef inline void prefetch_slots(const ScorerC* scorer, feat_t key) noexcept nogil:
+cdef inline void prefetch_slots(const CachedScorerC* scorer, feat_t key) noexcept nogil:
     cdef uint32_t first = scorer.index[key >> scorer.shift]
     if scorer.narrow != NULL:
         DYNSEL_PREFETCH(&scorer.narrow[first])
@@ -442,7 +277,7 @@ cdef inline void prefetch_slots(const ScorerC* scorer, feat_t key) noexcept nogi
 
 
 cdef void add_features(
-    const ScorerC* scorer, const feat_t* keys, size_t n, score_t* scores, size_t step
+    const CachedScorerC* scorer, const feat_t* keys, size_t n, score_t* scores, size_t step
 ) noexcept nogil:
     """Add the weights of many features, without waiting for each.
 
@@ -462,7 +297,7 @@ cdef void add_features(
 
 
 cdef void fill_rows(
-    const ScorerC* scorer, LexemeRecC* record, score_t* rows
+    const CachedScorerC* scorer, LexemeRecC* record, score_t* rows
 ) noexcept nogil:
     """Fill the fused rows of a lexeme: for each the sum of its templates."""
     cdef ContextC context
@@ -491,7 +326,7 @@ cdef void fill_rows(
 
 
 cdef inline int get_fused(
-    const ScorerC* scorer, int s, const ContextC* context, const score_t** rows
+    const CachedScorerC* scorer, int s, const ContextC* context, const score_t** rows
 ) noexcept nogil:
     cdef const FusedC* fused
     cdef int i, n_rows = 0
@@ -505,11 +340,10 @@ cdef inline int get_fused(
 
 
 cdef void sum_fused(
-    const ScorerC* scorer, int stage, const ContextC* context, score_t* sums
+    const CachedScorerC* scorer, int stage, const ContextC* context, score_t* sums
 ) noexcept nogil:
-    """Add up what a stage gets from the rows of lexemes alone, and the first one from
-    the bias. It can be worked out ahead, for many decisions that do not have to wait
-    for each other."""
+    """Add up the fused rows of a stage; the first stage adds the bias. They do not depend
+    on earlier decisions, so that many sums can be computed ahead."""
     cdef const score_t* rows[MAX_ROWS]
     cdef int n_rows = get_fused(scorer, stage, context, rows)
     if stage == 0 and scorer.bias != NULL:
@@ -519,7 +353,7 @@ cdef void sum_fused(
 
 
 cdef DecisionC decide(
-    const ScorerC* scorer,
+    const CachedScorerC* scorer,
     const ContextC* context,
     const score_t* limits,
     const int* margins,
@@ -577,7 +411,7 @@ cdef DecisionC decide(
             break
         s += 1
         if s == end_stage:
-            # With a margin, it is the first of those that are close.
+            # A verdict with a margin has the first of the close labels, not the best.
             verdict = scorer.kernels.judge(scores, limits, scorer.width, 1)
             break
     decision.label = verdict.label

@@ -4,36 +4,21 @@ from libcpp.vector cimport vector
 
 from ..typedefs cimport atom_t, feat_t, int16_t, uint16_t, uint32_t, uint64_t
 
-cdef extern from "lines.hpp" namespace "dynsel" nogil:
-    int LINE_SIZE
-    int SHORT_LINE_SIZE
-
+cdef extern from "line_table.hpp" namespace "dynsel" nogil:
     cdef cppclass Others:
         vector[uint32_t] keys
         vector[uint32_t] values
 
-    cdef struct Line:
-        uint16_t* checks
-        uint32_t* values
+    ctypedef struct LineTableC "dynsel::LineTable":
+        const void* lines
 
-    cdef struct LinesC "dynsel::Lines":
-        const Line* lines
-        uint32_t n_lines
-        const Others* others
-
-    cdef struct ShortLine:
-        uint16_t* checks
-        int16_t* values
-
-    cdef struct ShortLinesC "dynsel::ShortLines":
-        const ShortLine* lines
-        uint32_t n_lines
-        const Others* others
+    ctypedef struct ShortLineTableC "dynsel::ShortLineTable":
+        const void* lines
 
     cdef struct Sums:
         int16_t* of
 
-    ctypedef void (*AddValues)(Sums*, const LinesC&, const feat_t*, int) noexcept nogil
+    ctypedef void (*AddValues)(Sums*, const LineTableC&, const feat_t*, int) noexcept nogil
 
     cdef struct SlotTemplateC "dynsel::SlotTemplate":
         uint64_t seed
@@ -43,33 +28,37 @@ cdef extern from "lines.hpp" namespace "dynsel" nogil:
         const SlotTemplateC* templates
         int* ends
 
-    void fill_lines(
-        Line* lines, uint32_t n_lines, const feat_t* keys, const uint32_t* values,
+    LineTableC make_line_table "dynsel::make_table<dynsel::Line>"(
+        void* memory, uint32_t n_lines, const feat_t* keys, const uint32_t* values,
         size_t n, Others* others,
     ) except +
-    uint32_t find_value(LinesC lines, feat_t key)
+    ShortLineTableC make_short_table "dynsel::make_table<dynsel::ShortLine>"(
+        void* memory, uint32_t n_lines, const feat_t* keys, const int16_t* values,
+        size_t n, Others* others,
+    ) except +
+    void list_lines[Table](const Table& table, Others* all) except +
+    uint32_t find_value(LineTableC table, feat_t key)
     AddValues get_add_values(int kind)
     int64_t sum_values(
-        ShortLinesC lines, const feat_t* keys, const int16_t* signs, size_t n
+        ShortLineTableC table, const feat_t* keys, const int16_t* signs, size_t n
     )
-    void prefetch(ShortLinesC lines, feat_t key)
-    int ask_lines(SlotStageC stage, LinesC lines, const atom_t* values, feat_t* keys)
+    void prefetch(ShortLineTableC table, feat_t key)
+    int ask_lines(SlotStageC stage, LineTableC table, const atom_t* values, feat_t* keys)
 
 
-cdef class Zeros:
+cdef class AnyTable:
     cdef object _memory      # one of these two
     cdef void* _block
-    cdef void* start
-    cdef size_t n_lines
-
-
-cdef class Lines:
-    cdef Zeros _memory
+    cdef void* _start
+    cdef uint32_t _n_lines
     cdef Others _others
-    cdef LinesC c
+
+    cdef size_t _allocate(self, size_t n, size_t n_values, size_t mean_keys) except? 0
 
 
-cdef class ShortLines:
-    cdef Zeros _memory
-    cdef Others _others
-    cdef ShortLinesC c
+cdef class LineTable(AnyTable):
+    cdef LineTableC c
+
+
+cdef class ShortLineTable(AnyTable):
+    cdef ShortLineTableC c

@@ -1,20 +1,17 @@
 """The compiled form of a classifier over slots with up to four labels."""
-from .line_table cimport AddValues, Lines, LinesC
-from ..program cimport Program, ProgramC
+from ..program cimport ProgramC
+from .line_table cimport AddValues, LineTableC
+from .slot_scorer cimport SlotScorer
 
 cdef enum:
-    MAX_SMALL_LABELS = 4
+    MAX_NARROW_LABELS = 4
 
 
-cdef struct SmallC:
+cdef struct NarrowScorerC:
     const ProgramC* program
-    LinesC weights           # the four weights of a feature, as bytes
+    LineTableC weights       # the four weights of a feature, as bytes
     AddValues add_values     # for this machine
 
 
-cdef class SmallScorer:
-    cdef readonly Program program
-    cdef readonly int n_labels
-    cdef readonly float scale
-    cdef Lines _weights
-    cdef SmallC c
+cdef class NarrowScorer(SlotScorer):
+    cdef NarrowScorerC c

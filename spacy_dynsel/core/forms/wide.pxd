@@ -1,11 +1,12 @@
 """The compiled form of a classifier over slots with many labels.
 
-A feature has a code. Most have weights for one or two labels, and the code holds them:
-two entries of a label (7 bits) and a weight (8). For others it is the number of a list of
-four entries, or of a row with a weight for each label."""
-from .line_table cimport Lines, LinesC, find_value
-from ..program cimport Program, ProgramC
+Each feature has a code. Most features have weights for one or two labels, which the code
+holds: two entries of a label (7 bits) and a weight (8). The code of others is the number
+of a list of four entries, or of a row with a weight for each label."""
+from ..program cimport ProgramC
 from .cached cimport Kernels
+from .line_table cimport LineTableC, find_value
+from .slot_scorer cimport SlotScorer
 from ..typedefs cimport feat_t, int8_t, score_t, uint32_t
 
 cdef extern from "kernels.hpp" nogil:
@@ -18,24 +19,24 @@ cdef enum:
     # Labels from here on do not fit into a code.
     PAIR_LABELS = 128
     ENTRY_BITS = 15
-    # In a code: the rest is a number; of a row, not of a list.
+    # Bits of a code: its number is that of a list or a row; of a row; the number.
     IS_FAR = 0x80000000
     IS_ROW = 0x40000000
     NUMBER = 0x3FFFFFFF
 
 
-cdef struct RowsC:
+cdef struct WideScorerC:
     const ProgramC* program
     const Kernels* kernels
     int n_labels
     int width                # labels, padded
-    LinesC codes
+    LineTableC codes
     const int8_t* rows       # [row][width]
     const uint32_t* lists    # [list][LIST_SIZE] label << 8 | weight
 
 
 cdef struct FarC:
-    # The lists and rows that were asked for.
+    # The lists and rows that were prefetched.
     int n_rows
     int n_lists
     const int8_t* rows[MAX_STAGE]
@@ -51,10 +52,10 @@ cdef inline uint32_t get_second_label(uint32_t code) noexcept nogil:
 
 
 cdef inline bint add_near(
-    const RowsC* rows, const feat_t* keys, int n_keys, score_t* scores, FarC* far
+    const WideScorerC* rows, const feat_t* keys, int n_keys, score_t* scores, FarC* far
 ) noexcept nogil:
-    """Add the weights of features, which were asked for, as far as their codes hold them,
-    and ask for the others. RETURNS: Whether there are any."""
+    """Add the weights that the codes of features hold, and prefetch the others. RETURNS:
+    Whether there are others."""
     cdef uint32_t code, number
     cdef int t
     far.n_rows = 0
@@ -78,8 +79,8 @@ cdef inline bint add_near(
     return far.n_rows + far.n_lists > 0
 
 
-cdef inline void add_far(const RowsC* rows, FarC* far, score_t* scores) noexcept nogil:
-    """Add what add_near asked for."""
+cdef inline void add_far(const WideScorerC* rows, FarC* far, score_t* scores) noexcept nogil:
+    """Add what add_near prefetched."""
     cdef const uint32_t* entries
     cdef int i, j
     rows.kernels.add_bytes(scores, <const int8_t**>far.rows, far.n_rows, rows.width)
@@ -89,11 +90,7 @@ cdef inline void add_far(const RowsC* rows, FarC* far, score_t* scores) noexcept
             scores[entries[j] >> 8] += <int8_t>(entries[j] & 0xFF)
 
 
-cdef class RowScorer:
-    cdef readonly Program program
-    cdef readonly int n_labels
-    cdef readonly float scale
-    cdef Lines _codes
+cdef class WideScorer(SlotScorer):
     cdef object _rows
     cdef object _lists
-    cdef RowsC c
+    cdef WideScorerC c

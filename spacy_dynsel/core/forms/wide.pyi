@@ -1,26 +1,3 @@
-import numpy as np
+from .slot_scorer import SlotScorer
 
-from ..program import Program
-
-class RowScorer:
-    program: Program
-    n_labels: int
-    scale: float
-    parts: tuple[str, ...]
-
-    def __init__(
-        self,
-        program: Program,
-        n_labels: int,
-        arrays: dict[str, np.ndarray],
-        scale: float,
-    ) -> None: ...
-    @staticmethod
-    def pack(
-        keys: np.ndarray, labels: np.ndarray, weights: np.ndarray, n_labels: int
-    ) -> dict[str, np.ndarray]: ...
-    @staticmethod
-    def check(arrays: dict[str, np.ndarray], n_labels: int) -> None: ...
-    def arrays(self) -> dict[str, np.ndarray]: ...
-    def unpack(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
-    def sum(self, keys: list[int], kind: int) -> list[int]: ...
+class WideScorer(SlotScorer): ...

@@ -6,19 +6,13 @@ from ...base.errors import Errors
 
 from .line_table import check_table, find_starts
 
+from ..program cimport Program
 from .cached cimport LANES, best_kernels, get_kernels
 
 
-cdef class RowScorer:
-    """Weights of a classifier over slots.
+cdef class WideScorer(SlotScorer):
+    """Weights for many labels, see SlotScorer."""
 
-    program (Program): The templates.
-    n_labels (int): The number of labels.
-    arrays (dict): The weights, see pack.
-    scale (float): The integer that stands for a weight of 1.
-    """
-
-    # The names of the arrays.
     parts = ("keys", "codes", "lists", "rows")
 
     def __init__(
@@ -26,13 +20,9 @@ cdef class RowScorer:
     ):
         cdef int8_t[:, ::1] rows
         cdef uint32_t[:, ::1] lists
-        if self.program is not None or program.c.n_templates > MAX_STAGE or n_labels < 0:
+        if program.c.n_templates > MAX_STAGE:
             raise ValueError(Errors.DS216.format(what="the templates of a scorer"))
-        self.check(arrays, n_labels)
-        self.program = program
-        self.n_labels = n_labels
-        self.scale = scale
-        self._codes = Lines(arrays["keys"], arrays["codes"])
+        SlotScorer.__init__(self, program, n_labels, arrays, scale)
         # One more of each, so that there is an address.
         found = arrays["lists"].reshape(-1, LIST_SIZE)
         self._lists = np.zeros((len(found) + 1, LIST_SIZE), dtype="uint32")
@@ -52,13 +42,6 @@ cdef class RowScorer:
 
     @staticmethod
     def pack(keys, labels, weights, int n_labels) -> dict:
-        """Bring integer weights into the form of a file: for each feature, in order, its
-        key and its code; and the lists and rows of those that have more weights than
-        fit into a code.
-
-        keys (array), labels (array), weights (array): Sorted by key and label.
-        n_labels (int): The number of labels.
-        """
         kept = np.flatnonzero(weights)
         keys, labels = keys[kept], labels[kept].astype("uint32")
         entries = labels << 8 | weights[kept].view("uint8")
@@ -90,8 +73,7 @@ cdef class RowScorer:
 
     @staticmethod
     def check(dict arrays, int n_labels) -> None:
-        """Raise an error unless arrays from a file can be read without harm."""
-        keys, codes, lists, rows = (arrays[part] for part in RowScorer.parts)
+        keys, codes, lists, rows = (arrays[part] for part in WideScorer.parts)
         check_table(keys, codes, "uint32")
         if (
             lists.dtype != "uint32"
@@ -106,18 +88,14 @@ cdef class RowScorer:
             raise ValueError(Errors.DS035.format(what="a weight has an unknown label"))
 
     def arrays(self) -> dict:
-        """The weights in the form of a file, see pack."""
-        keys, codes = self._codes.to_arrays()
         return {
-            "keys": keys,
-            "codes": codes,
+            **SlotScorer.arrays(self),
             "lists": self._lists[: len(self._lists) - 1].ravel(),
             "rows": self._rows[: len(self._rows) - 1, : self.n_labels].ravel().view("uint8"),
         }
 
     def unpack(self) -> tuple:
-        """The inverse of pack: arrays of keys, labels and weights."""
-        keys, codes = self._codes.to_arrays()
+        keys, codes = SlotScorer.arrays(self).values()
         numbers = codes & <uint32_t>NUMBER
         is_far = codes >= <uint32_t>IS_FAR
         is_row = codes >= <uint32_t>(IS_FAR | IS_ROW)
@@ -139,9 +117,7 @@ cdef class RowScorer:
         return all_keys[order], labels[order], weights[order]
 
     def sum(self, vector[feat_t] keys, int kind) -> list:
-        """The sums of the weights of some features, by the kernels of a kind, see
-        kernel_names."""
-        cdef RowsC rows = self.c
+        cdef WideScorerC rows = self.c
         cdef vector[score_t] scores = vector[score_t](rows.width)
         cdef FarC far
         rows.kernels = get_kernels(kind)
@@ -155,13 +131,13 @@ cdef class RowScorer:
 cdef bint are_codes(
     const uint32_t[::1] codes, uint32_t n_labels, uint32_t n_lists, uint32_t n_rows
 ):
-    """Whether codes have labels, lists and rows that there are."""
+    """Whether all labels, lists and rows that codes name exist."""
     cdef bint result = True
     cdef uint32_t code, number, limit
     cdef Py_ssize_t i
     with nogil:
         for i in range(codes.shape[0]):
-            # No "and", no "or": what it is cannot be foretold.
+            # No "and", no "or": the kind of a code is unpredictable.
             code = codes[i]
             number = code & <uint32_t>NUMBER
             limit = n_rows if code & <uint32_t>IS_ROW else n_lists

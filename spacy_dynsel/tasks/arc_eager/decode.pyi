@@ -3,9 +3,9 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
-from ...core.forms.line_table import ShortLines
-from ...core.forms.narrow import SmallScorer
-from ...core.forms.wide import RowScorer
+from ...core.forms.line_table import ShortLineTable
+from ...core.forms.narrow import NarrowScorer
+from ...core.forms.wide import WideScorer
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
 from .features import Features, TagMap
@@ -44,15 +44,15 @@ def parse(
     reader: LexemeReader,
     tags: TagMap,
     features: tuple[Features, Features, Features],
-    actions: SmallScorer,
-    labels: RowScorer,
-    boundaries: SmallScorer | None,
+    actions: NarrowScorer,
+    labels: WideScorer,
+    boundaries: NarrowScorer | None,
     margins: tuple[list[int], list[int], list[int]],
     n_threads: int,
     n_branches: int = 0,
     branch_lead: float = 0.0,
     rank_features: RankFeatures | None = None,
-    ranks: ShortLines | None = None,
+    ranks: ShortLineTable | None = None,
     trace: list[Any] | None = None,
     with_leads: bool = False,
     split_blank_lines: bool = False,

@@ -14,9 +14,9 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...core.forms.line_table cimport ShortLines, Sums, ask_lines
-from ...core.forms.narrow cimport SmallScorer
-from ...core.forms.wide cimport RowScorer
+from ...core.forms.line_table cimport ShortLineTable, Sums, ask_lines
+from ...core.forms.narrow cimport NarrowScorer
+from ...core.forms.wide cimport WideScorer
 from ...core.leads cimport NO_RIVAL, fill_limits
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport LexemeRecC, ProgramC
@@ -179,15 +179,15 @@ def parse(
     LexemeReader reader not None,
     TagMap tags not None,
     tuple features not None,
-    SmallScorer actions not None,
-    RowScorer labels not None,
-    SmallScorer boundaries,
+    NarrowScorer actions not None,
+    WideScorer labels not None,
+    NarrowScorer boundaries,
     tuple margins not None,
     int n_threads,
     int n_branches=0,
     float branch_lead=0,
     RankFeatures rank_features=None,
-    ShortLines ranks=None,
+    ShortLineTable ranks=None,
     list trace=None,
     bint with_leads=False,
     bint split_blank_lines=False,
@@ -195,13 +195,13 @@ def parse(
     """Parse docs.
 
     features (tuple): The Features of actions, labels and boundaries.
-    boundaries (SmallScorer): Finds the sentences of docs that do not say where they
+    boundaries (NarrowScorer): Finds the sentences of docs that do not say where they
         start; if missing, such docs are one sentence.
     margins (tuple): The margins of the stages of actions, labels and boundaries, but the
         last.
     n_branches (int): How many second-best actions to try for a sentence.
     branch_lead (float): The lead from which on actions are not doubted.
-    rank_features (RankFeatures), ranks (ShortLines): The templates and the weights by
+    rank_features (RankFeatures), ranks (ShortLineTable): The templates and the weights by
         which
         to choose between trees.
     trace (list): Where to put the decisions about each sentence, if anywhere: a list of

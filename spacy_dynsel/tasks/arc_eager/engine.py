@@ -10,8 +10,8 @@ from spacy.tokens import Doc
 from ...base.errors import Errors
 from ...base.settings import LearnerSettings
 from ...base.templates import Templates
-from ...core.forms.narrow import SmallScorer
-from ...core.forms.wide import RowScorer
+from ...core.forms.narrow import NarrowScorer
+from ...core.forms.wide import WideScorer
 from ...core.learner import Learner
 from ...core.model_file import require
 from ...core.recorder import Recorder
@@ -121,7 +121,7 @@ class ParsingEngine(Engine):
         # A list of margins is one for the stages of transitions.
         margin = settings.margin
         last = margin[-1] if isinstance(margin, list) and margin else margin
-        narrow = SlotForm(SmallScorer)
+        narrow = SlotForm(NarrowScorer)
         parts: list[Any] = [
             Classifier(
                 "actions",
@@ -136,7 +136,7 @@ class ParsingEngine(Engine):
                 "labels",
                 labels,
                 label_settings.for_task("the labels of arcs"),
-                SlotForm(RowScorer),
+                SlotForm(WideScorer),
                 places=PLACES["labels"],
                 seeds=seeds,
                 early_share=EARLY_SHARE,

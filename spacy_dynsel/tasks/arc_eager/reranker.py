@@ -6,7 +6,7 @@ import numpy as np
 
 from ...base.settings import LearnerSettings
 from ...base.templates import Templates
-from ...core.forms.line_table import ShortLines, check_table
+from ...core.forms.line_table import ShortLineTable, check_table
 from ...core.model_file import require
 from ...core.program import Program
 from ...core.rank_learner import RankLearner
@@ -52,7 +52,7 @@ class Reranker(Part):
         self.learner: Any = None
         self._n_tokens = 0
         self._n_seen = 0
-        self._lines: ShortLines | None = None
+        self._lines: ShortLineTable | None = None
 
     @property
     def columns(self) -> set[str]:
@@ -109,12 +109,12 @@ class Reranker(Part):
     def forget(self) -> list[tuple[Any, str, Any]]:
         return [] if self.learner is None else [(self, "_lines", None)]
 
-    def compile(self, **options: Any) -> ShortLines:
+    def compile(self, **options: Any) -> ShortLineTable:
         if self._lines is None:
             keys, values = self.learner.get_weights(CUTOFF)
             weights = np.rint(values * SCALE).clip(-MAX_WEIGHT, MAX_WEIGHT)
             kept = weights != 0
-            self._lines = ShortLines(keys[kept], weights[kept].astype("int16"))
+            self._lines = ShortLineTable(keys[kept], weights[kept].astype("int16"))
         return self._lines
 
     def meta(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class Reranker(Part):
         keys, weights = arrays["rank_keys"], arrays["rank_weights"]
         check_table(keys, weights, "uint16")
         loaded = self.blank()
-        loaded._lines = ShortLines(keys, weights.view("int16"))
+        loaded._lines = ShortLineTable(keys, weights.view("int16"))
         return loaded
 
 

@@ -2,9 +2,9 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from ...core.forms.line_table cimport ShortLinesC, Sums
-from ...core.forms.narrow cimport SmallC
-from ...core.forms.wide cimport FarC, RowsC
+from ...core.forms.line_table cimport ShortLineTableC, Sums
+from ...core.forms.narrow cimport NarrowScorerC
+from ...core.forms.wide cimport FarC, WideScorerC
 from ...core.typedefs cimport atom_t, feat_t, int16_t, score_t, uint8_t, uint64_t
 from ...core.vectors cimport bare_vector
 from .branches cimport LoggedC
@@ -16,9 +16,9 @@ cdef enum:
 
 
 cdef struct ParserC:
-    const SmallC* actions
-    const RowsC* labels
-    const SmallC* boundaries
+    const NarrowScorerC* actions
+    const WideScorerC* labels
+    const NarrowScorerC* boundaries
     const FeaturesC* action_features
     const FeaturesC* label_features
     const FeaturesC* boundary_features
@@ -30,7 +30,7 @@ cdef struct ParserC:
     int n_branches           # to try for a sentence
     int branch_lead          # for decisions with less than this lead
     float scale              # of the scores of actions
-    const ShortLinesC* ranks      # the weights of the reranker, or NULL
+    const ShortLineTableC* ranks      # the weights of the reranker, or NULL
     PyObject* rank_features
     bint keeps_log           # of the decisions about a sentence
     bint keeps_leads         # of labels and of the reranker

@@ -458,7 +458,7 @@ cdef class TransitionExamples(Examples):
         cdef size_t n_keys, n_branch_keys
         self._check_learners(actions, labels, action_learner, label_learner)
         features.check(self.lexicon.n_columns)
-        if ranker.places.size() == 0:
+        if ranker.table.entries.size() == 0:
             raise ValueError(Errors.DS216.format(what="a reranker that was never made"))
         n_branch_keys = features.n_branch_keys()
         self.all_labels.assign(label_learner.n_labels, <uint8_t>CORRECT)

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
-from ...core.forms.cached import Scorer
+from ...core.forms.cached import CachedScorer
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
 from .task import Task
@@ -40,7 +40,7 @@ def predict(
     task: Task,
     lexicon: Lexicon,
     reader: LexemeReader,
-    scorer: Scorer,
+    scorer: CachedScorer,
     margins: list[int],
     n_threads: int,
     first: EntityBatch | None = None,

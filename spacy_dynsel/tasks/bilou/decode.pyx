@@ -9,8 +9,8 @@ from ...base.errors import Errors
 
 from ...core.forms.cached cimport (
     DecisionC,
-    Scorer,
-    ScorerC,
+    CachedScorer,
+    CachedScorerC,
     decide,
     prefetch_rows,
     sum_fused,
@@ -97,7 +97,7 @@ class EntityBatch:
 cdef class EntityRun(DocRun):
     """Docs whose entities are recognized."""
     cdef const TaskC* task
-    cdef const ScorerC* scorer
+    cdef const CachedScorerC* scorer
     cdef const int* margins
     # What a first pass found, or NULL.
     cdef const uint16_t* first
@@ -142,7 +142,7 @@ def predict(
     Task task not None,
     Lexicon lexicon not None,
     LexemeReader reader not None,
-    Scorer scorer not None,
+    CachedScorer scorer not None,
     list margins not None,
     int n_threads,
     first=None,
@@ -152,7 +152,7 @@ def predict(
 ) -> EntityBatch:
     """Predict the actions of docs.
 
-    margins (list[int]): See Scorer.margins.
+    margins (list[int]): See CachedScorer.margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
     first (EntityBatch): What a first pass found, with its support.
     support_for_lead (float): By how much a second pass supports an action that leads by
@@ -310,7 +310,7 @@ cdef DecisionC decide_step(
     Scratch* s,
     int step,
     int open_type,
-    const ScorerC* scorer,
+    const CachedScorerC* scorer,
     const ContextC* context,
     const int* margins,
     score_t* scores,

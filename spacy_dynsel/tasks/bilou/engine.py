@@ -13,7 +13,8 @@ from ...base.atomic import assign
 from ...base.errors import Errors, Warnings
 from ...base.settings import LearnerSettings, check_choice
 from ...base.templates import CHECKPOINT, Templates, parse_templates
-from ...core.forms.cached import MAX_LABELS, MAX_WEIGHT, Scorer, find_labels
+from ...core.forms.cached import CachedScorer
+from ...core.forms.packing import MAX_LABELS, MAX_WEIGHT, find_labels
 from ...core.model_file import require
 from ...core.program import Program
 from ...core.recorder import Recorder
@@ -78,7 +79,7 @@ class BiasedForm(CachedForm):
         packed: dict[str, np.ndarray],
         scale: float,
         **options: Any,
-    ) -> Scorer:
+    ) -> CachedScorer:
         o_bias = options.pop("o_bias")
         n_templates = len(program.templates.templates)
         room = get_room(n_templates)

@@ -1,4 +1,4 @@
-from ...core.forms.cached cimport Scorer
+from ...core.forms.cached cimport CachedScorer
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport Program
 from ...core.typedefs cimport uint64_t
@@ -42,4 +42,4 @@ cdef class Task:
 
     cdef int check(self, Lexicon lexicon, LexemeReader reader) except -1
     cdef int check_program(self, Program program, int n_labels) except -1
-    cdef int check_scorer(self, Scorer scorer) except -1
+    cdef int check_scorer(self, CachedScorer scorer) except -1

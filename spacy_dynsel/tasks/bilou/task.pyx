@@ -89,7 +89,7 @@ cdef class Task:
             raise ValueError(Errors.DS216.format(what="templates, labels and a task"))
         return 0
 
-    cdef int check_scorer(self, Scorer scorer) except -1:
+    cdef int check_scorer(self, CachedScorer scorer) except -1:
         """Raise an error unless tables have room for what the task writes."""
         cdef size_t i
         cdef uint64_t needed

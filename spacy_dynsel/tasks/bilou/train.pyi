@@ -1,7 +1,7 @@
 import numpy as np
 from spacy.tokens import Doc
 
-from ...core.forms.cached import Scorer
+from ...core.forms.cached import CachedScorer
 from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
@@ -41,5 +41,8 @@ class Guessing(Readings):
 
 class Explaining(Readings):
     def explain(
-        self, scorer: Scorer, actions: np.ndarray, first: EntityBatch | None = None
+        self,
+        scorer: CachedScorer,
+        actions: np.ndarray,
+        first: EntityBatch | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...core.forms.cached cimport Scorer, add_slots
+from ...core.forms.cached cimport CachedScorer, add_slots
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport ContextC, LexemeRecC, get_key
@@ -394,7 +394,7 @@ cdef class Explaining(Readings):
     """Says what each template contributes."""
 
     def explain(
-        self, Scorer scorer not None, const uint16_t[::1] actions not None, first=None
+        self, CachedScorer scorer not None, const uint16_t[::1] actions not None, first=None
     ):
         """What each template adds to the score of each action, given the actions that
         were predicted for the tokens before.

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
-from ...core.forms.cached import Scorer
+from ...core.forms.cached import CachedScorer
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
 
@@ -34,7 +34,7 @@ def predict(
     docs: list[Doc],
     lexicon: Lexicon,
     reader: LexemeReader,
-    scorer: Scorer,
+    scorer: CachedScorer,
     margins: list[int],
     n_threads: int,
     with_leads: bool = False,

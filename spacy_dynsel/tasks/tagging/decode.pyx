@@ -18,8 +18,8 @@ from ...base.errors import Errors
 
 from ...core.forms.cached cimport (
     DecisionC,
-    Scorer,
-    ScorerC,
+    CachedScorer,
+    CachedScorerC,
     decide,
     prefetch_rows,
     sum_fused,
@@ -104,7 +104,7 @@ cdef struct WorkerC:
 @cython.auto_pickle(False)
 cdef class TaggingRun(DocRun):
     """Docs that are tagged."""
-    cdef const ScorerC* scorer
+    cdef const CachedScorerC* scorer
     cdef const score_t* limits
     cdef const int* margins
     cdef bint is_first_free
@@ -180,7 +180,7 @@ cdef int check_program(const ProgramC* program) except -1:
     return 0
 
 
-cdef int check_scorer(Lexicon lexicon, LexemeReader reader, Scorer scorer) except -1:
+cdef int check_scorer(Lexicon lexicon, LexemeReader reader, CachedScorer scorer) except -1:
     """Raise an error unless these can predict together."""
     cdef size_t i
     reader.check_scorer(lexicon, scorer)
@@ -195,14 +195,14 @@ def predict(
     list docs not None,
     Lexicon lexicon not None,
     LexemeReader reader not None,
-    Scorer scorer not None,
+    CachedScorer scorer not None,
     list margins not None,
     int n_threads,
     bint with_leads=False,
 ) -> TagBatch:
     """Predict the labels of docs.
 
-    margins (list[int]): See Scorer.margins.
+    margins (list[int]): See CachedScorer.margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
     with_leads (bool): Whether to say how sure the decisions are.
     """
@@ -295,7 +295,7 @@ cdef bint tag_block(TaggingRun run, WorkerC* worker) noexcept nogil:
 
 
 cdef void tag_piece(TaggingRun run, WorkerC* worker, const PieceC* piece) noexcept nogil:
-    cdef const ScorerC* scorer = run.scorer
+    cdef const CachedScorerC* scorer = run.scorer
     cdef size_t offset = piece.doc.offset
     cdef uint16_t* labels = run.labels + offset
     cdef const int* words = worker.words.data() + piece.place
@@ -336,7 +336,7 @@ cdef void begin_tokens(
     TaggingRun run, WorkerC* worker, const PieceC* piece, int start, int end
 ) noexcept nogil:
     """Do for some tokens what does not depend on tags."""
-    cdef const ScorerC* scorer = run.scorer
+    cdef const CachedScorerC* scorer = run.scorer
     cdef ContextC context
     cdef DecisionC* decision
     cdef atom_t* tags = worker.tags.data() + piece.place

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from ...base.errors import Errors
 from ...base.settings import LearnerSettings
 from ...base.templates import Template, Templates
-from ...core.forms.cached import MAX_LABELS
+from ...core.forms.packing import MAX_LABELS
 from ...core.learner import Learner
 from ...core.model_file import require
 from ...core.recorder import Recorder

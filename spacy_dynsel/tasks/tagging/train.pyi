@@ -1,7 +1,7 @@
 import numpy as np
 from spacy.tokens import Doc
 
-from ...core.forms.cached import Scorer
+from ...core.forms.cached import CachedScorer
 from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
@@ -27,4 +27,4 @@ class TaggingExamples:
         predicted_history: float,
     ) -> float: ...
     def guess(self, learner: Learner) -> np.ndarray: ...
-    def explain(self, scorer: Scorer, labels: np.ndarray) -> np.ndarray: ...
+    def explain(self, scorer: CachedScorer, labels: np.ndarray) -> np.ndarray: ...

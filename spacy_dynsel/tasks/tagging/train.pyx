@@ -7,7 +7,7 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...core.forms.cached cimport Scorer, ScorerC, add_slots
+from ...core.forms.cached cimport CachedScorer, CachedScorerC, add_slots
 from ...core.learner cimport CORRECT, WRONG, Learner, StepC
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport ContextC, LexemeRecC, get_key
@@ -237,7 +237,7 @@ cdef class TaggingExamples(Examples):
                     tags[i + REACH_C] = view[start + i] + 1
         return labels
 
-    def explain(self, Scorer scorer not None, const uint16_t[::1] labels not None):
+    def explain(self, CachedScorer scorer not None, const uint16_t[::1] labels not None):
         """What each template adds to the score of each label, given the labels that
         were predicted for the words before and what the first stage says about those
         after.
@@ -287,6 +287,6 @@ cdef class TaggingExamples(Examples):
 
 
 cdef void add_template(
-    const ScorerC* scorer, int t, const ContextC* context, score_t* scores
+    const CachedScorerC* scorer, int t, const ContextC* context, score_t* scores
 ) noexcept nogil:
     add_slots(scorer, get_key(&scorer.program.templates[t], context), scores)

@@ -12,7 +12,7 @@
 
 namespace dynsel {
 
-// What finds no place in its line: keys in ascending order, and their values.
+// Keys that find no place in their lines, in ascending order, and their values.
 struct Others {
     std::vector<uint32_t> keys;
     std::vector<uint32_t> values;
@@ -25,49 +25,96 @@ static inline uint32_t find_other(const Others& others, uint32_t key) {
 }
 
 constexpr int LINE_SIZE = 10;
+constexpr int SHORT_LINE_SIZE = 16;
 // What a line says of keys that it does not hold, if it was too small for all.
 constexpr uint32_t ELSEWHERE = 0x80808080u;
 
+// A line of values that are not 0.
 struct alignas(64) Line {
-    uint16_t checks[LINE_SIZE];
+    static constexpr int SIZE = LINE_SIZE;
+    uint16_t checks[SIZE];
     // The last one is that of keys that are not there.
-    uint32_t values[LINE_SIZE + 1];
+    uint32_t values[SIZE + 1];
+
+    void overflow() { values[SIZE] = ELSEWHERE; }
 };
 
-struct Lines {
-    const Line* lines;
+// The same for short values. Nothing says whether a line that is full was too small.
+struct alignas(64) ShortLine {
+    static constexpr int SIZE = SHORT_LINE_SIZE;
+    uint16_t checks[SIZE];
+    int16_t values[SIZE];
+
+    void overflow() {}
+};
+
+template <typename AnyLine>
+struct TableOf {
+    const AnyLine* lines;
     uint32_t n_lines;
     const Others* others;
 };
+using LineTable = TableOf<Line>;
+using ShortLineTable = TableOf<ShortLine>;
 
 static inline uint32_t get_number(uint32_t n_lines, uint32_t key) {
     return static_cast<uint32_t>(static_cast<uint64_t>(key) * n_lines >> 32);
 }
 
-// Fills lines of zeros. Keys ascend, and values are not 0.
-static inline void fill_lines(Line* lines, uint32_t n_lines, const uint32_t* keys,
-                              const uint32_t* values, size_t n, Others* others) {
+template <typename AnyLine>
+static inline const AnyLine* get_line(const TableOf<AnyLine>& table, uint32_t key) {
+    return table.lines + get_number(table.n_lines, key);
+}
+
+template <typename AnyLine>
+static inline void prefetch(const TableOf<AnyLine>& table, uint32_t key) {
+    DYNSEL_PREFETCH(get_line(table, key));
+}
+
+// A table in memory that is all zeros. Keys ascend, and values are not 0.
+template <typename AnyLine, typename Value>
+static inline TableOf<AnyLine> make_table(void* memory, uint32_t n_lines,
+                                          const uint32_t* keys, const Value* values,
+                                          size_t n, Others* others) {
+    AnyLine* lines = static_cast<AnyLine*>(memory);
     uint32_t last = 0;
     int place = -1;
     for (size_t i = 0; i < n; ++i) {
         const uint32_t number = get_number(n_lines, keys[i]);
-        // No branch: nothing foretells where a line ends.
+        // No branch: the end of a line is unpredictable.
         place = number == last ? place + 1 : 0;
         last = number;
-        Line* line = lines + number;
-        if (__builtin_expect(place < LINE_SIZE, 1)) {
+        AnyLine* line = lines + number;
+        if (__builtin_expect(place < AnyLine::SIZE, 1)) {
             line->checks[place] = static_cast<uint16_t>(keys[i]);
             line->values[place] = values[i];
         } else {
-            line->values[LINE_SIZE] = ELSEWHERE;
+            line->overflow();
             others->keys.push_back(keys[i]);
-            others->values.push_back(values[i]);
+            others->values.push_back(static_cast<uint32_t>(values[i]));
         }
     }
+    return {lines, n_lines, others};
 }
 
-static inline const Line* get_line(const Lines& lines, uint32_t key) {
-    return lines.lines + get_number(lines.n_lines, key);
+// The key of a check in a line. A table has at least 2^16 lines, so that there is one.
+static inline uint32_t restore_key(uint64_t n_lines, uint64_t number, uint16_t check) {
+    const uint32_t first =
+        static_cast<uint32_t>(((number << 32) + n_lines - 1) / n_lines);
+    return first + static_cast<uint16_t>(check - first);
+}
+
+// Adds the keys and values of all lines to those that found no place in them.
+template <typename Table>
+static inline void list_lines(const Table& table, Others* all) {
+    for (uint32_t number = 0; number < table.n_lines; ++number) {
+        const auto& line = table.lines[number];
+        for (int i = 0; i < line.SIZE; ++i) {
+            if (line.values[i] == 0) continue;
+            all->keys.push_back(restore_key(table.n_lines, number, line.checks[i]));
+            all->values.push_back(static_cast<uint32_t>(line.values[i]));
+        }
+    }
 }
 
 #if defined(DYNSEL_SSE2)
@@ -76,15 +123,15 @@ static inline __m128i load_block(const void* from, int i) {
 }
 #endif
 
-// Where a line has the value of a key. Without branches: whether a feature is there
-// cannot be foretold.
+// Where a line has the value of a key. Without branches: whether it has one is
+// unpredictable.
 static inline int find_place(const Line* line, uint32_t key) {
 #if defined(DYNSEL_SSE2)
     const __m128i wanted = _mm_set1_epi16(static_cast<int16_t>(key));
     const int found = _mm_movemask_epi8(
         _mm_packs_epi16(_mm_cmpeq_epi16(load_block(line, 0), wanted),
                         _mm_cmpeq_epi16(load_block(line, 1), wanted)));
-    // Behind the checks are values, which do not count.
+    // The values after the checks do not count.
     return lowest_bit(static_cast<unsigned>(found) | 1u << LINE_SIZE);
 #else
     int place = LINE_SIZE;
@@ -94,17 +141,17 @@ static inline int find_place(const Line* line, uint32_t key) {
 #endif
 }
 
-// The value of a key whose line says that it is elsewhere, unless that is its value.
-static inline uint32_t look_elsewhere(const Lines& lines, uint32_t key) {
-    const bool is_here = find_place(get_line(lines, key), key) < LINE_SIZE;
-    return is_here ? ELSEWHERE : find_other(*lines.others, key);
+// The value of a key whose line seems to say that it is elsewhere: that may be its value.
+static inline uint32_t look_elsewhere(const LineTable& table, uint32_t key) {
+    const bool is_here = find_place(get_line(table, key), key) < LINE_SIZE;
+    return is_here ? ELSEWHERE : find_other(*table.others, key);
 }
 
 // The value of a key, or 0.
-static inline uint32_t find_value(const Lines& lines, uint32_t key) {
-    const Line* line = get_line(lines, key);
+static inline uint32_t find_value(const LineTable& table, uint32_t key) {
+    const Line* line = get_line(table, key);
     const uint32_t value = line->values[find_place(line, key)];
-    if (__builtin_expect(value == ELSEWHERE, 0)) return look_elsewhere(lines, key);
+    if (__builtin_expect(value == ELSEWHERE, 0)) return look_elsewhere(table, key);
     return value;
 }
 
@@ -112,10 +159,10 @@ struct Sums {
     int16_t of[4];
 };
 
-static inline void add_values_plain(Sums* sums, const Lines& lines,
+static inline void add_values_plain(Sums* sums, const LineTable& table,
                                     const uint32_t* keys, int n) {
     for (int i = 0; i < n; ++i) {
-        const uint32_t value = find_value(lines, keys[i]);
+        const uint32_t value = find_value(table, keys[i]);
         for (int j = 0; j < 4; ++j)
             sums->of[j] = static_cast<int16_t>(
                 sums->of[j] + static_cast<int8_t>(value >> (8 * j) & 0xFF));
@@ -123,13 +170,13 @@ static inline void add_values_plain(Sums* sums, const Lines& lines,
 }
 
 #if defined(DYNSEL_SSE2)
-static inline void add_values_sse2(Sums* sums, const Lines& lines, const uint32_t* keys,
+static inline void add_values_sse2(Sums* sums, const LineTable& table, const uint32_t* keys,
                                    int n) {
     __m128i* to = reinterpret_cast<__m128i*>(sums);
     __m128i sum = _mm_loadl_epi64(to);
     for (int i = 0; i < n; ++i) {
         const __m128i value =
-            _mm_cvtsi32_si128(static_cast<int>(find_value(lines, keys[i])));
+            _mm_cvtsi32_si128(static_cast<int>(find_value(table, keys[i])));
         // A byte on top of itself, shifted down, is the byte with its sign.
         sum = _mm_add_epi16(sum, _mm_srai_epi16(_mm_unpacklo_epi8(value, value), 8));
     }
@@ -138,12 +185,12 @@ static inline void add_values_sse2(Sums* sums, const Lines& lines, const uint32_
 #endif
 
 #if defined(DYNSEL_AVX2)
-DYNSEL_AVX2 static inline void add_values_avx2(Sums* sums, const Lines& lines,
+DYNSEL_AVX2 static inline void add_values_avx2(Sums* sums, const LineTable& table,
                                                const uint32_t* keys, int n) {
     __m128i* to = reinterpret_cast<__m128i*>(sums);
     __m128i sum = _mm_loadl_epi64(to);
     for (int i = 0; i < n; ++i) {
-        const Line* line = get_line(lines, keys[i]);
+        const Line* line = get_line(table, keys[i]);
         const __m256i found = _mm256_cmpeq_epi16(
             _mm256_load_si256(reinterpret_cast<const __m256i*>(line)),
             _mm256_set1_epi16(static_cast<int16_t>(keys[i])));
@@ -152,7 +199,7 @@ DYNSEL_AVX2 static inline void add_values_avx2(Sums* sums, const Lines& lines,
                                      1u << 2 * LINE_SIZE);
         uint32_t value = line->values[place / 2];
         if (__builtin_expect(value == ELSEWHERE, 0))
-            value = look_elsewhere(lines, keys[i]);
+            value = look_elsewhere(table, keys[i]);
         sum = _mm_add_epi16(
             sum, _mm_cvtepi8_epi16(_mm_cvtsi32_si128(static_cast<int>(value))));
     }
@@ -161,7 +208,7 @@ DYNSEL_AVX2 static inline void add_values_avx2(Sums* sums, const Lines& lines,
 #endif
 
 // Adds the values of some keys, each four signed bytes, to four sums.
-typedef void (*AddValues)(Sums*, const Lines&, const uint32_t*, int);
+typedef void (*AddValues)(Sums*, const LineTable&, const uint32_t*, int);
 
 // The form of a kind, as those of the other kernels.
 static inline AddValues get_add_values(int kind) {
@@ -174,30 +221,12 @@ static inline AddValues get_add_values(int kind) {
     return add_values_plain;
 }
 
-constexpr int SHORT_LINE_SIZE = 16;
-
-// Values that are not 0. Nothing says whether a line that is full was too small.
-struct alignas(64) ShortLine {
-    uint16_t checks[SHORT_LINE_SIZE];
-    int16_t values[SHORT_LINE_SIZE];
-};
-
-struct ShortLines {
-    const ShortLine* lines;
-    uint32_t n_lines;
-    const Others* others;
-};
-
-static inline const ShortLine* get_line(const ShortLines& lines, uint32_t key) {
-    return lines.lines + get_number(lines.n_lines, key);
-}
-
-static inline int find_elsewhere(const ShortLines& lines, uint32_t key) {
-    return static_cast<int32_t>(find_other(*lines.others, key));
+static inline int find_elsewhere(const ShortLineTable& table, uint32_t key) {
+    return static_cast<int32_t>(find_other(*table.others, key));
 }
 
 // The sum of the values of some keys, each times its sign.
-static inline int64_t sum_values(const ShortLines& lines, const uint32_t* keys,
+static inline int64_t sum_values(const ShortLineTable& table, const uint32_t* keys,
                                  const int16_t* signs, size_t n) {
     int64_t sum = 0;
 #if defined(DYNSEL_SSE2)
@@ -207,7 +236,7 @@ static inline int64_t sum_values(const ShortLines& lines, const uint32_t* keys,
         const size_t end = n - start < BLOCK ? n : start + BLOCK;
         __m128i part = _mm_setzero_si128();
         for (size_t i = start; i < end; ++i) {
-            const ShortLine* line = get_line(lines, keys[i]);
+            const ShortLine* line = get_line(table, keys[i]);
             const __m128i wanted = _mm_set1_epi16(static_cast<int16_t>(keys[i]));
             const __m128i found = _mm_or_si128(
                 _mm_and_si128(_mm_cmpeq_epi16(load_block(line, 0), wanted),
@@ -215,7 +244,7 @@ static inline int64_t sum_values(const ShortLines& lines, const uint32_t* keys,
                 _mm_and_si128(_mm_cmpeq_epi16(load_block(line, 1), wanted),
                               load_block(line, 3)));
             if (__builtin_expect(line->values[SHORT_LINE_SIZE - 1] != 0, 0))
-                sum += signs[i] * find_elsewhere(lines, keys[i]);
+                sum += signs[i] * find_elsewhere(table, keys[i]);
             part = _mm_add_epi32(part,
                                  _mm_madd_epi16(found, _mm_set1_epi16(signs[i])));
         }
@@ -225,8 +254,8 @@ static inline int64_t sum_values(const ShortLines& lines, const uint32_t* keys,
     }
 #else
     for (size_t i = 0; i < n; ++i) {
-        const ShortLine* line = get_line(lines, keys[i]);
-        int value = find_elsewhere(lines, keys[i]);
+        const ShortLine* line = get_line(table, keys[i]);
+        int value = find_elsewhere(table, keys[i]);
         for (int j = 0; j < SHORT_LINE_SIZE; ++j)
             if (line->checks[j] == static_cast<uint16_t>(keys[i]))
                 value += line->values[j];
@@ -234,11 +263,6 @@ static inline int64_t sum_values(const ShortLines& lines, const uint32_t* keys,
     }
 #endif
     return sum;
-}
-
-template <typename Table>
-static inline void prefetch(const Table& lines, uint32_t key) {
-    DYNSEL_PREFETCH(get_line(lines, key));
 }
 
 constexpr int MAX_TEMPLATE_ATOMS = 6;
@@ -256,26 +280,26 @@ struct SlotStage {
 };
 
 template <int N>
-static inline void ask_templates(const SlotStage& stage, const Lines& lines,
+static inline void ask_templates(const SlotStage& stage, const LineTable& table,
                                  const uint32_t* values, uint32_t* keys) {
     for (int t = N > 1 ? stage.ends[N - 2] : 0; t < stage.ends[N - 1]; ++t) {
         const SlotTemplate& one = stage.templates[t];
         uint64_t state = one.seed;
         for (int i = 0; i < N; ++i) state = mix(state, values[one.slots[i]]);
         keys[t] = finish(state);
-        prefetch(lines, keys[t]);
+        prefetch(table, keys[t]);
     }
 }
 
-// Works out the keys of a stage and asks for their lines. Returns how many there are.
-static inline int ask_lines(const SlotStage& stage, const Lines& lines,
+// Computes the keys of a stage and prefetches their lines. Returns their number.
+static inline int ask_lines(const SlotStage& stage, const LineTable& table,
                             const uint32_t* values, uint32_t* keys) {
-    ask_templates<1>(stage, lines, values, keys);
-    ask_templates<2>(stage, lines, values, keys);
-    ask_templates<3>(stage, lines, values, keys);
-    ask_templates<4>(stage, lines, values, keys);
-    ask_templates<5>(stage, lines, values, keys);
-    ask_templates<6>(stage, lines, values, keys);
+    ask_templates<1>(stage, table, values, keys);
+    ask_templates<2>(stage, table, values, keys);
+    ask_templates<3>(stage, table, values, keys);
+    ask_templates<4>(stage, table, values, keys);
+    ask_templates<5>(stage, table, values, keys);
+    ask_templates<6>(stage, table, values, keys);
     return stage.ends[MAX_TEMPLATE_ATOMS - 1];
 }
 

@@ -1,5 +1,5 @@
-// Memory for large tables that are read at random: in large pages, if the system has
-// them, since finding the page of an address takes as long as reading from it.
+// Memory for large tables with random access: in large pages, if the system has them. It
+// takes as long to find the small page of an address as to read from it.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -26,7 +26,7 @@ struct LargePages {
             const size_t size = (n * sizeof(T) + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
             void* memory = std::aligned_alloc(LARGE_PAGE, size);
             if (memory == nullptr) throw std::bad_alloc();
-            // A wish: small pages do as well.
+            // Only a wish: small pages will do.
             madvise(memory, size, MADV_HUGEPAGE);
             return static_cast<T*>(memory);
         }

@@ -1,0 +1,21 @@
+import numpy as np
+
+MAX_LABELS: int
+MAX_WEIGHT: int
+
+def compile_weights(
+    keys: np.ndarray,
+    labels: np.ndarray,
+    values: np.ndarray,
+    n_labels: int,
+    smallest: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]: ...
+def quantize(values: np.ndarray, scale: float) -> np.ndarray: ...
+def pack_weights(
+    keys: np.ndarray, labels: np.ndarray, weights: np.ndarray, n_labels: int
+) -> tuple[np.ndarray, np.ndarray]: ...
+def unpack_weights(
+    index: np.ndarray, slots: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+def find_labels(slots: np.ndarray, n_labels: int) -> list[int]: ...
+def check_weights(index: np.ndarray, slots: np.ndarray, n_labels: int) -> None: ...

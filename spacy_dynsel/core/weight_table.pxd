@@ -1,0 +1,50 @@
+"""The weights of learners, by the keys of features."""
+from libcpp.vector cimport vector
+
+from .typedefs cimport feat_t, uint16_t, uint32_t
+
+cdef extern from "large_pages.hpp" namespace "dynsel" nogil:
+    cdef cppclass LargePages[T]:
+        pass
+
+
+cdef extern from "weight_table.hpp" namespace "dynsel" nogil:
+    cdef cppclass KeyTable[Entry]:
+        vector[Entry, LargePages[Entry]] entries
+        size_t n_used
+
+        void prefetch(feat_t key)
+        void make_room(size_t n) except +
+
+    cdef enum EntryKind:
+        EMPTY
+        PENDING
+        REJECTED
+        ROW
+
+    cdef struct WeightC "dynsel::Weight":
+        float value
+        float squares
+        uint32_t label
+
+    cdef struct EntryC "dynsel::Entry":
+        feat_t key
+        uint32_t start
+        uint16_t n
+        uint16_t kind
+
+    cdef cppclass WeightTable(KeyTable[EntryC]):
+        EntryC* see(feat_t key)
+        EntryC* find_row(feat_t key)
+        EntryC* claim_row(feat_t key, uint32_t cutoff)
+        WeightC* get_weights(const EntryC* row)
+        WeightC* find_weight(EntryC* row, uint32_t label) except +
+
+    cdef struct RankWeightC "dynsel::RankWeight":
+        feat_t key
+        uint32_t n
+        float value
+        float squares
+
+    cdef cppclass RankTable(KeyTable[RankWeightC]):
+        RankWeightC* claim(feat_t key)
