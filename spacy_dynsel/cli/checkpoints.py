@@ -68,23 +68,15 @@ def choose_checkpoints(
     most: int = 6,
     max_loss: float = 0.1,
     overhead: float = 1.0,
-    name: str | None = None,
-    part: str | None = None,
-    held_out_path: Path | None = None,
-    share: float = 0.1,
-    limit: int = 0,
     overrides: dict[str, Any] | None = None,
+    **source: Any,
 ) -> Proposal:
-    """Propose checkpoints; see the command."""
+    """Propose checkpoints; see the command.
+
+    source: Where the decisions come from, see load_decisions.
+    """
     config = util.load_config(config_path, overrides=overrides or {}, interpolate=False)
-    decisions, _ = load_decisions(
-        config,
-        name=name,
-        part=part,
-        held_out_path=held_out_path,
-        share=share,
-        limit=limit,
-    )
+    decisions, _ = load_decisions(config, **source)
     prefixes = learn_prefixes(decisions)
     fewest = 2 if decisions.n_first else 1
     most = min(most, len(decisions.templates) - max(0, decisions.n_first - 1))

@@ -18,7 +18,7 @@ from ..base.errors import Errors
 from ..spacy_io.annotations import read_tags
 from ..spacy_io.tokens import find_words
 from ..tasks.folds import get_fold
-from ._data import find_names, make_language, read_docs, write_docs
+from ._data import bare, find_names, make_language, read_docs, write_docs
 from .group import dynsel_cli
 from .options import CODE, WITH_OVERRIDES
 
@@ -108,7 +108,7 @@ def jackknife(
         msg.info(f"Fold {fold + 1} of {folds}: {len(inside)} docs")
         tagger = _train(config, name, nlp, outside, epochs, dropout, seed)
         for batch in minibatch(inside, BATCH):
-            stripped = [_strip(golds[i]) for i in batch]
+            stripped = [bare(golds[i]) for i in batch]
             tagger.set_annotations(stripped, tagger.predict(stripped))
             for i, tagged in zip(batch, stripped, strict=True):
                 words = find_words(tagged)
@@ -123,16 +123,6 @@ def jackknife(
     return share
 
 
-def _strip(doc: Doc) -> Doc:
-    """The words of a doc, and where its sentences start."""
-    return Doc(
-        doc.vocab,
-        words=[token.text for token in doc],
-        spaces=[bool(token.whitespace_) for token in doc],
-        sent_starts=[token.is_sent_start for token in doc],
-    )
-
-
 def _train(
     config: Any,
     name: str,
@@ -144,7 +134,7 @@ def _train(
 ) -> Any:
     settings = config.copy().interpolate()["components"][name]
     tagger = nlp.create_pipe(settings.pop("factory"), name, config=settings)
-    examples = [Example(_strip(gold), gold) for gold in golds]
+    examples = [Example(bare(gold), gold) for gold in golds]
     tagger.initialize(lambda: examples, nlp=nlp)
     shuffler = random.Random(seed)
     for _ in tqdm.tqdm(range(epochs), leave=False, disable=None):

@@ -90,30 +90,22 @@ def order(
     output_path: Path,
     *,
     method: str = "wrapper",
-    name: str | None = None,
-    part: str | None = None,
     n_places: int | None = None,
-    held_out_path: Path | None = None,
-    share: float = 0.1,
     each: bool = True,
     restart: bool = False,
-    limit: int = 0,
     overrides: dict[str, Any] | None = None,
+    **source: Any,
 ) -> list[Placed]:
     """Write a template file in the order that a method finds.
 
     config_path (Path): The config of the training.
     output_path (Path): The template file.
     method (str): The method.
-    name (str): The component; if not given, the first one that has templates.
-    part (str): Which templates of a parser.
     n_places (int): How many templates to order; the rest are left out.
-    held_out_path (Path): The data to choose by; if not given, a share of train.
-    share (float): That share.
     each (bool): Whether to put a checkpoint after each template, or none.
     restart (bool): Whether to forget an interrupted run.
-    limit (int): How many docs to use, if not all.
     overrides (dict): Of the config.
+    source: Where the decisions come from, see load_decisions.
     RETURNS (list[Placed]): The order.
     """
     # The block of a method need not be there for its settings to be given.
@@ -128,14 +120,7 @@ def order(
         if key.startswith(f"ordering.{method}."):
             block[key.rpartition(".")[2]] = value
     run_method = make_method(method, block)
-    decisions, checked_part = load_decisions(
-        config,
-        name=name,
-        part=part,
-        held_out_path=held_out_path,
-        share=share,
-        limit=limit,
-    )
+    decisions, checked_part = load_decisions(config, **source)
     n_templates = len(decisions.templates)
     wanted = n_templates if n_places is None else n_places
     if not 1 <= wanted <= n_templates:
@@ -176,13 +161,21 @@ def make_method(method: str, settings: dict[str, Any]) -> Any:
 def load_decisions(
     config: Config,
     *,
-    name: str | None,
-    part: str | None,
-    held_out_path: Path | None,
-    share: float,
-    limit: int,
+    name: str | None = None,
+    part: str | None = None,
+    held_out_path: Path | None = None,
+    share: float = 0.1,
+    limit: int = 0,
 ) -> tuple[Decisions, str]:
-    """The recorded decisions of a config's component, and the name of the part."""
+    """The recorded decisions of a config's component, and the name of the part.
+
+    config (Config): The config of the training.
+    name (str): The component; if not given, the first one that has templates.
+    part (str): Which templates of a parser.
+    held_out_path (Path): The data to choose by; if not given, a share of train.
+    share (float): That share.
+    limit (int): How many docs to use, if not all.
+    """
     name = find_name(config, name)
     nlp = make_language(config["nlp"]["lang"])
     component = make_component(nlp, config, name)

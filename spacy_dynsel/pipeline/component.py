@@ -284,6 +284,7 @@ class DynselComponent(StoredComponent):
         )
         engine.initialize(chosen, self._read_all(examples, names), start)
         self._replace(engine, cfg, None)
+        self._join(nlp)
 
     def update(
         self,
@@ -381,6 +382,9 @@ class DynselComponent(StoredComponent):
         """The same for the docs of an update."""
         names = self._get_names(self.engine.labels)
         return [self._get_gold(example, names) for example in examples]
+
+    def _join(self, nlp: Language | None) -> None:
+        """Remember what matters of the pipeline."""
 
     def _is_read(self, nlp: Language | None) -> bool:
         """Whether components that are trained at the same time read the annotation."""
@@ -508,3 +512,15 @@ def as_list(docs: Iterable[Doc]) -> list[Doc]:
     if isinstance(docs, Doc):
         return [docs]
     return docs if isinstance(docs, list) else list(docs)
+
+
+def join_labels(predictions: Any, name: str) -> np.ndarray:
+    """The labels of all tokens of all docs: those of a batch, or of an array a doc.
+
+    name (str): What a batch calls them.
+    """
+    found = getattr(predictions, name, None)
+    if found is None:
+        parts = [np.zeros(0, "uint16"), *map(np.asarray, predictions)]
+        found = np.concatenate(parts).astype("uint16")
+    return found

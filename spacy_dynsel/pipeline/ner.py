@@ -35,7 +35,7 @@ from ..tasks.bilou.gold import (
     trim,
 )
 from ..tasks.bilou.train import MISSING
-from .component import DynselComponent, Verdicts, as_list
+from .component import DynselComponent, Verdicts, as_list, join_labels
 from .confidences import ANY
 from .names import Names, check_label, read_labels
 from .settings import Setting
@@ -122,12 +122,7 @@ class DynselNER(DynselComponent):
         predictions (EntityBatch): What predict returned, or a list of such arrays.
         """
         docs = as_list(docs)
-        if isinstance(predictions, EntityBatch):
-            actions = predictions.actions
-        else:
-            actions = np.concatenate(
-                [np.zeros(0, "uint16"), *map(np.asarray, predictions)]
-            ).astype("uint16")
+        actions = join_labels(predictions, "actions")
         names = self._get_names_of(predictions)
         if not write_entities(docs, actions, names.ids):
             raise ValueError(

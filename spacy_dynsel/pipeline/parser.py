@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -211,18 +211,6 @@ class DynselParser(DynselComponent):
         """See DynselComponent.describe."""
         return {**super().describe(), "branches": self.branches}
 
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Language | None = None,
-        labels: list[str] | dict[str, dict[str, int]] | None = None,
-    ) -> None:
-        """See DynselComponent.initialize."""
-        tagger = TagSource(nlp, self)
-        super().initialize(get_examples, nlp=nlp, labels=labels)
-        self._tagger = tagger
-
     def compare(self, examples: list[Example], batch: ParseBatch) -> Verdicts:
         """See DynselComponent.compare: units are tokens."""
         verdicts: Verdicts = []
@@ -244,6 +232,9 @@ class DynselParser(DynselComponent):
         RETURNS (int): 1, or 0 if the label is there already.
         """
         return self._add_labels([label]) if self._check_arc_label(label) else 0
+
+    def _join(self, nlp: Language | None) -> None:
+        self._tagger = TagSource(nlp, self)
 
     def _get_knobs(self) -> dict[str, Any]:
         return {

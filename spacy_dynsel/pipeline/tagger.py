@@ -22,7 +22,7 @@ from ..tasks.tagging.decode import TagBatch
 from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
 from ..tasks.tagging.gold import GoldDoc
 from ..tasks.tagging.train import MISSING, NOT
-from .component import DynselComponent, Verdicts, as_list
+from .component import DynselComponent, Verdicts, as_list, join_labels
 from .confidences import TAG, write_tokens
 from .names import Names, check_label
 
@@ -110,12 +110,7 @@ class DynselTagger(DynselComponent):
         batch_tag_ids (TagBatch): What predict returned, or a list of such arrays.
         """
         docs = as_list(docs)
-        if isinstance(batch_tag_ids, TagBatch):
-            labels = batch_tag_ids.labels
-        else:
-            labels = np.concatenate(
-                [np.zeros(0, "uint16"), *map(np.asarray, batch_tag_ids)]
-            ).astype("uint16")
+        labels = join_labels(batch_tag_ids, "labels")
         n_tokens = sum(map(len, docs))
         if n_tokens != len(labels):
             raise ValueError(

@@ -40,6 +40,21 @@ class Inputs(NamedTuple):
     places: list[str]
 
 
+class Stored(NamedTuple):
+    """What a file says about a part.
+
+    meta: Its part of the header; it may be anything.
+    arrays (dict): All sections.
+    n_labels (int): The number of labels.
+    options (dict): What else the compiled form depends on.
+    """
+
+    meta: Any
+    arrays: dict[str, np.ndarray]
+    n_labels: int
+    options: dict[str, Any]
+
+
 class Part(Replaceable):
     """Something with weights that an engine learns, compiles and stores."""
 
@@ -95,13 +110,7 @@ class Part(Replaceable):
         """The sections of a file with the compiled weights."""
 
     @abstractmethod
-    def load(
-        self,
-        meta: Any,
-        arrays: dict[str, np.ndarray],
-        n_labels: int,
-        options: dict[str, Any],
-    ) -> "Part":
+    def load(self, stored: Stored) -> "Part":
         """Another one with the weights of a file, if they can be used without harm."""
 
 
@@ -266,13 +275,8 @@ class Classifier(Part):
         arrays = self.form.get_arrays(self._scorer)
         return {f"{self.name}_{part}": array for part, array in arrays.items()}
 
-    def load(
-        self,
-        meta: Any,
-        arrays: dict[str, np.ndarray],
-        n_labels: int,
-        options: dict[str, Any],
-    ) -> "Classifier":
+    def load(self, stored: Stored) -> "Classifier":
+        meta, arrays, n_labels, options = stored
         parts = {part: f"{self.name}_{part}" for part in self.form.parts}
         if not isinstance(meta, dict) or not set(parts.values()) <= set(arrays):
             raise ValueError(Errors.DS035.format(what=f"it lacks its {self.name}"))

@@ -18,7 +18,7 @@ from ..core.lexicon import Lexicon
 from ..core.model_file import FileData, dump_model, load_model, require
 from ..core.recorder import Recorder
 from ..spacy_io.lexemes import LexemeReader
-from .classifier import Classifier, Part
+from .classifier import Classifier, Part, Stored
 from .evidence import Evidence
 from .training_state import Resumable, check_state
 from .word_tables import get_tables, load_clusters, read_tables
@@ -142,10 +142,8 @@ class Engine(Resumable):
     # What a task has to say.
 
     @abstractmethod
-    def initialize(
-        self, labels: Sequence[str], examples: list[Any], start: Start
-    ) -> None:
-        """Prepare for training."""
+    def _initialize(self, examples: list[Any], start: Start) -> None:
+        """Prepare for training: learn what the data say as a whole."""
 
     @abstractmethod
     def predict(
@@ -289,7 +287,21 @@ class Engine(Resumable):
 
     # Learning.
 
-    def _start(self, labels: Sequence[str], start: Start, n_tokens: int) -> None:
+    def initialize(
+        self, labels: Sequence[str], examples: list[Any], start: Start
+    ) -> None:
+        """Prepare for training.
+
+        labels (Sequence[str]): The labels.
+        examples (list): What the task has to know of the training data.
+        start (Start): What else there is to know.
+        """
+        self.check_labels(labels)
+        self._reset()
+        self.labels = tuple(labels)
+        self._initialize(examples, start)
+
+    def _start(self, start: Start, n_tokens: int) -> None:
         """Make learners that know nothing.
 
         n_tokens (int): The size of the training data.
@@ -298,7 +310,8 @@ class Engine(Resumable):
             settings = part.settings
             if n_tokens < MIN_TOKENS_FOR_CUTOFF:
                 settings = settings.for_small_data()
-            part.start(self._count_labels(name, labels), settings.seeded(start.seed))
+            n_labels = self._count_labels(name, self.labels)
+            part.start(n_labels, settings.seeded(start.seed))
         self._training_lexicon = self._new_training_lexicon()
 
     def _make_reader(
@@ -436,10 +449,12 @@ class Engine(Resumable):
         jobs: dict[str, Callable[[], Any]] = {
             name: partial(
                 part.load,
-                metas.get(name),
-                arrays,
-                self._count_labels(name, labels),
-                self._form_options(name),
+                Stored(
+                    metas.get(name),
+                    arrays,
+                    self._count_labels(name, labels),
+                    self._form_options(name),
+                ),
             )
             for name, part in self.parts.items()
         }

@@ -80,12 +80,22 @@ def read_tables(
     for kind in ("class", "cluster"):
         keys, values = arrays[f"{kind}_keys"], arrays[f"{kind}_values"]
         require(
-            keys.dtype == "uint64"
-            and values.dtype == "uint32"
-            and len(keys) == len(values)
-            and bool((keys[1:] > keys[:-1]).all())
+            is_lookup(keys, values, "uint32")
             and int(values.min(initial=N_RESERVED)) >= N_RESERVED,
             f"its {kind} table is malformed",
         )
     found = (arrays[name] for name in SECTIONS)
     return LexemeReader(columns, *(one.copy() if copy else one for one in found))
+
+
+def is_lookup(keys: np.ndarray, values: np.ndarray, dtype: str) -> bool:
+    """Whether arrays from a file are a table for binary search.
+
+    dtype (str): The type of the values.
+    """
+    return (
+        keys.dtype == "uint64"
+        and values.dtype == dtype
+        and len(keys) == len(values)
+        and bool((keys[1:] > keys[:-1]).all())
+    )

@@ -28,6 +28,7 @@ from ..classifier import (
 from ..engine import Engine, Margin, Snapshot, Start
 from ..evidence import Evidence, scale_leads
 from ..folds import get_fold
+from ..word_tables import is_lookup
 from .decode import ROOT, SPACE, ParseBatch, parse
 from .explain import ParseExplanation, explain_trees
 from .features import (
@@ -209,18 +210,12 @@ class ParsingEngine(Engine):
             return self._blank_lines_split
         return self.split_blank_lines
 
-    def initialize(
-        self, labels: Sequence[str], examples: list[TaggedWords], start: Start
-    ) -> None:
-        """Prepare for training: find out about words and their tags."""
-        self.check_labels(labels)
-        self._reset()
+    def _initialize(self, examples: list[TaggedWords], start: Start) -> None:
         facts = learn_words(examples)
-        self.labels = tuple(labels)
         self._reader = self._make_reader(facts.classes, start)
         self._tags = facts.tags
         self._blank_lines_split = facts.splits_blank_lines
-        self._start(labels, start, facts.n_tokens)
+        self._start(start, facts.n_tokens)
         if self.reranker is not None:
             self.reranker.set_size(facts.n_tokens)
             for part in (self.actions, self.arcs):
@@ -455,14 +450,8 @@ class ParsingEngine(Engine):
             raise ValueError(Errors.DS121)
         require({"tag_keys", "tag_values"} <= set(arrays), "it lacks a section")
         keys, values = arrays["tag_keys"].copy(), arrays["tag_values"].copy()
-        require(
-            keys.dtype == "uint64"
-            and values.dtype == "uint8"
-            and len(keys) == len(values)
-            and bool((keys[1:] > keys[:-1]).all())
-            and int(keys.min(initial=1)) > 0,
-            "its table of tags is malformed",
-        )
+        is_good = is_lookup(keys, values, "uint8") and int(keys.min(initial=1)) > 0
+        require(is_good, "its table of tags is malformed")
         splits: Any = meta.get("split_blank_lines", True)
         require(isinstance(splits, bool), "what it says about blank lines is malformed")
         self._tags = TagMap(keys, values)

@@ -10,7 +10,7 @@ from ...core.forms.line_table import ShortLineTable, check_table
 from ...core.model_file import require
 from ...core.program import Program
 from ...core.rank_learner import RankLearner
-from ..classifier import Part, find_columns
+from ..classifier import Part, Stored, find_columns
 from ..training_state import check_state
 from .features import ACTION_PLACES, Features
 from .places import PLACES
@@ -128,13 +128,8 @@ class Reranker(Part):
         keys, weights = self.compile().to_arrays()
         return {"rank_keys": keys, "rank_weights": weights.view("uint16")}
 
-    def load(
-        self,
-        meta: Any,
-        arrays: dict[str, np.ndarray],
-        n_labels: int,
-        options: dict[str, Any],
-    ) -> "Reranker":
+    def load(self, stored: Stored) -> "Reranker":
+        meta, arrays = stored.meta, stored.arrays
         require(isinstance(meta, dict), "its reranker is malformed")
         require(meta.get("scale") == SCALE, "the scale of its reranker is not known")
         self.branches.check_lines(meta.get("branches"))

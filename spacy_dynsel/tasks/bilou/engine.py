@@ -221,17 +221,11 @@ class EntityEngine(Engine):
             with self.lock:
                 assign((self, "_bias", bias), (self, "_snapshot", None))
 
-    def initialize(
-        self, labels: Sequence[str], examples: list[GoldEntities], start: Start
-    ) -> None:
-        """Prepare for training: read gazetteers, and count features."""
-        self.check_labels(labels)
-        self._reset()
-        self.labels = tuple(labels)
+    def _initialize(self, examples: list[GoldEntities], start: Start) -> None:
         if self.gazetteers is not None:
             self._set_lists(self.gazetteers.compile(start.tokenizer))
         self._reader = self._make_reader(NO_TABLE, start)
-        self._start(labels, start, sum(len(find_words(gold.doc)) for gold in examples))
+        self._start(start, sum(len(find_words(gold.doc)) for gold in examples))
         for name, part in self.classifiers.items():
             if start.is_complete and part.used_settings.cutoff > 1:
                 for batch in minibatch(examples, ROUND):

@@ -18,6 +18,7 @@ from spacy.tokens import Doc
 from ...base.errors import Errors
 from ...core.checksum import checksum
 from ...core.model_file import require
+from ..word_tables import is_lookup
 from .gazetteer import MAX_ENTRY_TOKENS, MAX_LISTS, compile_lists
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -175,10 +176,7 @@ def check_arrays(arrays: dict[str, np.ndarray], n_lists: int) -> None:
     for kind in ("folded", "exact"):
         keys, lists = arrays[f"{kind}_keys"], arrays[f"{kind}_lists"]
         require(
-            keys.dtype == "uint64"
-            and lists.dtype == "uint32"
-            and len(keys) == len(lists)
-            and bool((keys[1:] > keys[:-1]).all())
+            is_lookup(keys, lists, "uint32")
             and int(keys.min(initial=1)) > 0
             and int(lists.max(initial=0)) < 1 << n_lists,
             "its gazetteers are malformed",

@@ -120,16 +120,10 @@ class TaggingEngine(Engine):
     def n_folds(self) -> int:
         return len(self.main.folds)
 
-    def initialize(
-        self, labels: Sequence[str], examples: list[GoldDoc], start: Start
-    ) -> None:
-        """Prepare for training: find ambiguity classes, and count features."""
-        self.check_labels(labels)
-        self._reset()
-        self.labels = tuple(labels)
+    def _initialize(self, examples: list[GoldDoc], start: Start) -> None:
         golds = [take_words(gold) for gold in examples]
         self._reader = self._make_reader(self._learn_classes(golds), start)
-        self._start(labels, start, sum(len(gold.words) for gold in golds))
+        self._start(start, sum(len(gold.words) for gold in golds))
         n_folds = self.folds if self.folds is not None else FOLDS * start.is_read
         if n_folds:
             self.main.start_folds(n_folds, lambda fold: 0)
