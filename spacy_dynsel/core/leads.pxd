@@ -10,6 +10,15 @@ cdef enum:
     NO_DECISION = (1 << 20) + 1
 
 
+cdef inline int get_margin(const int* margins, int stage, int n_stages) noexcept nogil:
+    """The lead with which a stage decides; smaller ones need the next stage. The last
+    stage decides with any lead.
+
+    margins: [n_stages - 1]
+    """
+    return margins[stage] if stage + 1 < n_stages else 0
+
+
 cdef inline int find_lead(
     const score_t* scores, const score_t* limits, int width, int label
 ) noexcept nogil:

@@ -17,7 +17,7 @@ from ...base.errors import Errors
 from ...core.forms.line_table cimport ShortLineTable, Sums, ask_lines
 from ...core.forms.narrow cimport NarrowScorer
 from ...core.forms.wide cimport WideScorer
-from ...core.leads cimport NO_RIVAL, fill_limits
+from ...core.leads cimport NO_RIVAL, fill_limits, get_margin
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport LexemeRecC, ProgramC
 from ...core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
@@ -448,9 +448,8 @@ cdef bint is_start(
     while True:
         parser.boundaries.add_values(&sums, parser.boundaries.weights, keys, n_keys)
         choice = choose(&sums, 3)
-        if (
-            stage + 1 == parser.boundaries.program.n_stages
-            or choice.lead >= parser.boundary_margins[stage]
+        if choice.lead >= get_margin(
+            parser.boundary_margins, stage, parser.boundaries.program.n_stages
         ):
             return choice.label == 1
         stage += 1

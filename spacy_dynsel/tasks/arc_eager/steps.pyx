@@ -6,7 +6,7 @@ from libc.string cimport memset
 from ...core.forms.cached cimport Verdict
 from ...core.forms.line_table cimport ask_lines, prefetch, sum_values
 from ...core.forms.wide cimport add_far, add_near
-from ...core.leads cimport NO_RIVAL, find_lead
+from ...core.leads cimport NO_RIVAL, find_lead, get_margin
 from ...core.workers cimport throw_no_memory
 from .branches cimport choose_branches, is_back, replay
 from .features cimport find_action_places, find_label_places, read_slots
@@ -121,9 +121,8 @@ cdef bint advance(
             &run.sums, parser.actions.weights, run.keys, run.n_keys
         )
         choice = choose(&run.sums, get_valid(run.now))
-        if (
-            run.stage + 1 < parser.actions.program.n_stages
-            and choice.lead < parser.action_margins[run.stage]
+        if choice.lead < get_margin(
+            parser.action_margins, run.stage, parser.actions.program.n_stages
         ):
             ask_action(parser, run, run.stage + 1)
             return True
@@ -146,9 +145,9 @@ cdef bint advance(
     elif add_near(parser.labels, run.keys, run.n_keys, run.scores, &run.far):
         run.phase = FAR_LABEL
         return True
-    margin = 0
-    if run.stage + 1 < parser.labels.program.n_stages:
-        margin = parser.label_margins[run.stage]
+    margin = get_margin(
+        parser.label_margins, run.stage, parser.labels.program.n_stages
+    )
     verdict = parser.labels.kernels.judge(
         run.scores, parser.limits, parser.labels.width, max(margin, 1)
     )
