@@ -15,16 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from spacy.tokens import Doc
-from spacy_dynsel.spacy_io.bridge import (
-    LexemeReader,
-    restore_arcs,
-    write_entities,
-    write_parses,
-    write_tags,
-)
 
-import spacy_dynsel
 from fuzz import models
+from helpers.compiled import COMPILED
+from helpers.paths import PYTHONPATH
 from spacy_dynsel.core.forms.cached import CachedScorer
 from spacy_dynsel.core.forms.line_table import LineTable, ShortLineTable
 from spacy_dynsel.core.forms.narrow import NarrowScorer
@@ -33,37 +27,20 @@ from spacy_dynsel.core.forms.wide import WideScorer
 from spacy_dynsel.core.learner import Learner
 from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
-from spacy_dynsel.tasks import _bilou, _parsing, _tagging, _transitions
+from spacy_dynsel.spacy_io.annotations import write_parses, write_tags
+from spacy_dynsel.spacy_io.lexemes import LexemeReader
+from spacy_dynsel.tasks.arc_eager import decode as parsing
 from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
-from spacy_dynsel.tasks.arc_eager.trees import follow
+from spacy_dynsel.tasks.arc_eager.train import TransitionExamples
+from spacy_dynsel.tasks.arc_eager.trees import follow, restore_arcs
+from spacy_dynsel.tasks.bilou import decode as bilou
+from spacy_dynsel.tasks.bilou.actions import write_entities
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
+from spacy_dynsel.tasks.bilou.task import Task
+from spacy_dynsel.tasks.bilou.train import EntityExamples, Explaining, Guessing
+from spacy_dynsel.tasks.tagging import decode as tagging
+from spacy_dynsel.tasks.tagging.train import TaggingExamples
 
-# The package under test, wherever it is, and the tests.
-PATHS = [str(Path(spacy_dynsel.__file__).parent.parent), str(Path(__file__).parent)]
-MODULES = [
-    "bridge",
-    "cached_tokenizer",
-    "core.checksum",
-    "core.chunks",
-    "core.gazetteer",
-    "core.learner",
-    "core.lexicon",
-    "core.lines",
-    "core.program",
-    "core.ranker",
-    "core.recorder",
-    "core.rows",
-    "core.scorer",
-    "core.small",
-    "ordering._fit",
-    "tasks._bilou",
-    "tasks._parsing",
-    "tasks._tagging",
-    "tasks._transitions",
-    "tasks.parse_features",
-    "tasks.ranking",
-    "tasks.trees",
-]
 # Arguments that are no arrays and no objects of compiled types.
 NUMBERS = {"int", "float", "double", "bint", "size_t", "bool", "uint64_t"}
 
@@ -80,8 +57,8 @@ def find_parameters(function: Any) -> list[str] | None:
 def list_functions() -> list[tuple[str, Any, Any]]:
     """The functions and methods of all compiled modules, with the class of the latter."""
     functions: list[tuple[str, Any, Any]] = []
-    for name in MODULES:
-        module = import_module(f"spacy_dynsel.{name}")
+    for name in COMPILED:
+        module = import_module(name)
         for member in vars(module).values():
             own = getattr(member, "__module__", None) == module.__name__
             # What Cython adds raises an error only.
@@ -134,7 +111,10 @@ def run_in_child(call: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([PYTHONPATH, str(Path(__file__).parent)]),
+        },
     )
     assert result.returncode == 0, result.stdout[-200:] + result.stderr[:2000]
     assert result.stdout.split()[-1] == "done"
@@ -178,51 +158,59 @@ def make_docs(pipe: Any) -> list[Doc]:
     return [Doc(pipe.vocab, words=words), Doc(pipe.vocab, words=words[:1])]
 
 
+def scorer_of(engine: Any, part: str = "templates") -> Any:
+    return engine.get_snapshot().scorers[part]
+
+
+def lexicon_of(engine: Any, part: str = "templates") -> Any:
+    return engine.get_snapshot().get_lexicon(engine.max_lexemes, part)
+
+
 def mix_taggers() -> None:
 
     pipe = make_pipe(models.make_tagger)
     docs = make_docs(pipe)
     engine, other = pipe.engine, make_pipe(models.make_tagger).engine
     entities = make_pipe(models.make_ner).engine
-    lexicon, reader, scorer = engine.lexicon, engine._reader, engine.scorer
+    lexicon, reader, scorer = lexicon_of(engine), engine._reader, scorer_of(engine)
     margins = [1, 1]
-    assert len(_tagging.predict(docs, lexicon, reader, scorer, margins, 1)) == 2
+    assert len(tagging.predict(docs, lexicon, reader, scorer, margins, 1)) == 2
     for wrong in ([None], [*docs, None], [docs], ["Doc"]):
-        refuse(_tagging.predict, wrong, lexicon, reader, scorer, margins, 1)
+        refuse(tagging.predict, wrong, lexicon, reader, scorer, margins, 1)
     for wrong in ([], [None], ["x"]):
-        refuse(_tagging.predict, docs, lexicon, reader, scorer, wrong, 1)
-    refuse(_tagging.predict, docs, other.lexicon, reader, scorer, margins, 1)
-    refuse(_tagging.predict, docs, lexicon, reader, other.scorer, margins, 1)
-    refuse(_tagging.predict, docs, lexicon, entities._reader, scorer, margins, 1)
-    refuse(_tagging.predict, docs, entities.lexicon, reader, scorer, margins, 1)
+        refuse(tagging.predict, docs, lexicon, reader, scorer, wrong, 1)
+    refuse(tagging.predict, docs, lexicon_of(other), reader, scorer, margins, 1)
+    refuse(tagging.predict, docs, lexicon, reader, scorer_of(other), margins, 1)
+    refuse(tagging.predict, docs, lexicon, entities._reader, scorer, margins, 1)
+    refuse(tagging.predict, docs, lexicon_of(entities), reader, scorer, margins, 1)
 
-    def batch(gold: Any, ranges: Any) -> _tagging.TrainingBatch:
-        return _tagging.TrainingBatch(
+    def batch(gold: Any, ranges: Any) -> TaggingExamples:
+        return TaggingExamples(
             docs, np.array(gold, "int32"), np.array(ranges, "int64"), lexicon, reader
         )
 
-    learner = engine._learner
+    learner = engine.main.learners[0]
     n_labels = learner.n_labels
     batch([0] * 5, [[0, 5]]).update(learner, 0, 0, 0)
     whole = batch([0] * 5, [[0, 5]])
     assert len(whole.explain(scorer, np.zeros(5, "uint16"))) == 5
     refuse(whole.explain, scorer, np.zeros(4, "uint16"))
-    refuse(whole.explain, entities.scorer, np.zeros(5, "uint16"))
+    refuse(whole.explain, scorer_of(entities), np.zeros(5, "uint16"))
     for ranges in ([[0, 6]], [[-1, 5]], [[3, 2]], [[0, 5, 5]]):
         refuse(batch, [0] * 5, ranges)
     refuse(batch, [0] * 4, [[0, 4]])
     for gold in (n_labels, -2 - n_labels, 1 << 30, -(1 << 31)):
         for name, rest in (("update", (0, 0, 0)), ("count", ()), ("guess", ())):
             refuse(getattr(batch([0, 0, 0, 0, gold], [[0, 5]]), name), learner, *rest)
-    refuse(batch([0] * 5, [[0, 5]]).update, entities._learner, 0, 0, 0)
+    refuse(batch([0] * 5, [[0, 5]]).update, entities.main.learners[0], 0, 0, 0)
     refuse(learner.resize, n_labels - 1)
-    refuse(Learner, engine._program, -1, engine._used_settings)
+    refuse(Learner, engine.main.program, -1, engine.main.used_settings)
     keys, labels, values = learner.get_weights()
     refuse(learner.correct_from, keys, labels + n_labels, values)
     refuse(learner.correct_from, keys, labels[:-1], values)
     state = learner.get_state()
     for name in ("keys", "states", "labels", "values", "squares"):
-        fresh = Learner(engine._program, n_labels, engine._used_settings)
+        fresh = Learner(engine.main.program, n_labels, engine.main.used_settings)
         refuse(fresh.set_state, {**state, name: state[name][:-1]})
     refuse(fresh.set_state, {**state, "labels": state["labels"] + n_labels})
     fresh.set_state(state)
@@ -238,41 +226,51 @@ def mix_ner() -> None:
     docs = make_docs(pipe)
     engine, other = pipe.engine, make_pipe(models.make_ner, 3).engine
     tagger = make_pipe(models.make_tagger).engine
-    task, lexicon = engine._make_task(True), engine.lexicon
-    reader, scorer, margins = engine._reader, engine.scorer, [1]
-    good = _bilou.predict(
-        docs, task, lexicon, reader, scorer, margins, 1, None, 0.5, 10
-    )
-    more = other._make_task(True)
-    refuse(_bilou.predict, [None], task, lexicon, reader, scorer, margins, 1)
-    refuse(_bilou.predict, docs, task, lexicon, reader, scorer, [], 1)
-    refuse(_bilou.predict, docs, more, lexicon, reader, scorer, margins, 1)
-    refuse(_bilou.predict, docs, task, other.lexicon, reader, other.scorer, margins, 1)
+    task, lexicon = engine._make_task("templates", True), lexicon_of(engine)
+    reader, scorer, margins = engine._reader, scorer_of(engine), [1]
+    good = bilou.predict(docs, task, lexicon, reader, scorer, margins, 1, None, 0.5, 10)
+    more = other._make_task("templates", True)
+    refuse(bilou.predict, [None], task, lexicon, reader, scorer, margins, 1)
+    refuse(bilou.predict, docs, task, lexicon, reader, scorer, [], 1)
+    refuse(bilou.predict, docs, more, lexicon, reader, scorer, margins, 1)
     refuse(
-        _bilou.predict, docs, task, tagger.lexicon, tagger._reader, scorer, margins, 1
+        bilou.predict,
+        docs,
+        task,
+        lexicon_of(other),
+        reader,
+        scorer_of(other),
+        margins,
+        1,
+    )
+    refuse(
+        bilou.predict,
+        docs,
+        task,
+        lexicon_of(tagger),
+        tagger._reader,
+        scorer,
+        margins,
+        1,
     )
     actions, support = good.actions, good.support
     for first in (
-        _bilou.EntityBatch(actions[:-1], None, None, False, support),
-        _bilou.EntityBatch(actions, None, None, False, support[:-1]),
-        _bilou.EntityBatch(actions, None, None, False, None),
-        _bilou.EntityBatch(actions + np.uint16(99), None, None, False, support),
+        bilou.EntityBatch(actions[:-1], None, None, False, support),
+        bilou.EntityBatch(actions, None, None, False, support[:-1]),
+        bilou.EntityBatch(actions, None, None, False, None),
+        bilou.EntityBatch(actions + np.uint16(99), None, None, False, support),
     ):
-        refuse(_bilou.predict, docs, task, lexicon, reader, scorer, margins, 1, first)
-    lexical = engine._program.lexical
-    refuse(_bilou.Task, np.zeros(2, "uint64"), False, lexical, True, 3, True, None)
-    refuse(_bilou.Task, np.zeros(2, "uint64"), False, [], True, 9, True, None)
+        refuse(bilou.predict, docs, task, lexicon, reader, scorer, margins, 1, first)
+    lexical = engine.main.program.lexical
+    refuse(Task, np.zeros(2, "uint64"), False, lexical, True, 3, True, None)
+    refuse(Task, np.zeros(2, "uint64"), False, [], True, 9, True, None)
     parts = (task, lexicon, reader)
 
-    def batch(
-        gold: Any, negatives: Any = (), starts: Any = None
-    ) -> _bilou.TrainingBatch:
+    def batch(gold: Any, negatives: Any = (), starts: Any = None) -> EntityExamples:
         spans = np.array(list(negatives), "int64").reshape(-1, 3)
-        return _bilou.TrainingBatch(
-            docs, starts, *parts, np.array(gold, "int32"), spans
-        )
+        return EntityExamples(docs, starts, *parts, np.array(gold, "int32"), spans)
 
-    learner = engine._learner
+    learner = engine.main.learners[0]
     n_types = (learner.n_labels - 1) // 4
     # I and L without a B are counted all the same.
     batch([2, 3, 0, 2, 0]).count(learner)
@@ -285,15 +283,15 @@ def mix_ner() -> None:
         refuse(batch, [0] * 5, [span])
     # With room for its labels.
     other.make_trainable()
-    for wrong in (other._learner, tagger._learner):
+    for wrong in (other.main.learners[0], tagger.main.learners[0]):
         refuse(batch([0] * 5).update, wrong, 0, 0)
         refuse(batch([0] * 5).count, wrong)
-        refuse(_bilou.Guessing(docs, None, *parts).guess, wrong)
-    explaining = _bilou.Explaining(docs, None, *parts)
+        refuse(Guessing(docs, None, *parts).guess, wrong)
+    explaining = Explaining(docs, None, *parts)
     explaining.explain(scorer, actions)
     refuse(explaining.explain, scorer, actions[:-1])
     refuse(explaining.explain, scorer, actions + np.uint16(99))
-    refuse(explaining.explain, other.scorer, actions)
+    refuse(explaining.explain, scorer_of(other), actions)
     print("done")
 
 
@@ -304,29 +302,29 @@ def mix_parsers() -> None:
     engine = pipe.engine
     tagger = make_pipe(models.make_tagger).engine
     features = engine._features
-    scorers = [part.scorer for part in engine.parts]
+    scorers = [scorer_of(engine, name) for name in engine.classifiers]
     margins = ([1], [1], [1])
-    parts = (engine.compiled.lexicon, engine._reader, engine._tags)
-    ranking = (engine.reranker.features, engine.reranker.lines)
-    _parsing.parse(docs, *parts, features, *scorers, margins, 1)
-    _parsing.parse(docs, *parts, features, *scorers, margins, 1, -1, 1.0, *ranking)
-    _parsing.parse(
+    parts = (lexicon_of(engine, ""), engine._reader, engine._tags)
+    ranking = (engine.reranker.features, scorer_of(engine, "reranker"))
+    parsing.parse(docs, *parts, features, *scorers, margins, 1)
+    parsing.parse(docs, *parts, features, *scorers, margins, 1, -1, 1.0, *ranking)
+    parsing.parse(
         docs, *parts, features, *scorers, margins, 1, 3, float("-inf"), *ranking
     )
-    refuse(_parsing.parse, [None], *parts, features, *scorers, margins, 1)
+    refuse(parsing.parse, [None], *parts, features, *scorers, margins, 1)
     for i in range(3):
         wrong = [[1], [1], [1]]
         wrong[i] = []
-        refuse(_parsing.parse, docs, *parts, features, *scorers, tuple(wrong), 1)
+        refuse(parsing.parse, docs, *parts, features, *scorers, tuple(wrong), 1)
         missing: list[Any] = [*features]
         missing[i] = None
-        refuse(_parsing.parse, docs, *parts, tuple(missing), *scorers, margins, 1)
+        refuse(parsing.parse, docs, *parts, tuple(missing), *scorers, margins, 1)
     # There are fewer places around a boundary.
     for wrong_one in features[:2]:
         mixed = (*features[:2], wrong_one)
-        refuse(_parsing.parse, docs, *parts, mixed, *scorers, margins, 1)
+        refuse(parsing.parse, docs, *parts, mixed, *scorers, margins, 1)
     refuse(
-        _parsing.parse,
+        parsing.parse,
         docs,
         *parts,
         (features[0], *features[::2]),
@@ -334,14 +332,21 @@ def mix_parsers() -> None:
         ([1], [], [1]),
         1,
     )
-    refuse(_parsing.parse, docs, *parts, features[:2], *scorers, margins, 1)
+    refuse(parsing.parse, docs, *parts, features[:2], *scorers, margins, 1)
     refuse(
-        _parsing.parse, docs, tagger.lexicon, *parts[1:], features, *scorers, margins, 1
+        parsing.parse,
+        docs,
+        lexicon_of(tagger),
+        *parts[1:],
+        features,
+        *scorers,
+        margins,
+        1,
     )
     refuse(
-        _parsing.parse,
+        parsing.parse,
         docs,
-        tagger.lexicon,
+        lexicon_of(tagger),
         tagger._reader,
         parts[2],
         features,
@@ -357,10 +362,10 @@ def mix_parser_learners() -> None:
     docs = make_docs(pipe)
     engine, features = pipe.engine, pipe.engine._features
     tagger = make_pipe(models.make_tagger).engine
-    parts = (engine.compiled.lexicon, engine._reader, engine._tags)
+    parts = (lexicon_of(engine, ""), engine._reader, engine._tags)
 
-    def batch(heads: Any, labels: Any, n_starts: int = 5) -> _transitions.TrainingBatch:
-        return _transitions.TrainingBatch(
+    def batch(heads: Any, labels: Any, n_starts: int = 5) -> TransitionExamples:
+        return TransitionExamples(
             docs,
             np.array(heads, "int32"),
             np.array(labels, "int32"),
@@ -368,7 +373,9 @@ def mix_parser_learners() -> None:
             *parts,
         )
 
-    actions, arcs, boundaries = (part.learners[0] for part in engine.parts)
+    actions, arcs, boundaries = (
+        part.learners[0] for part in engine.classifiers.values()
+    )
     n_labels = arcs.n_labels
     good = batch([1, 1, 1, 1, 0], [0, 0, 0, 0, -1])
     good.update(*features[:2], actions, arcs, 0, 0, 0)
@@ -379,7 +386,7 @@ def mix_parser_learners() -> None:
     refuse(batch, [(1 << 31) - 1, 1, 1, 1, 0], [0] * 5)
     refuse(batch, [1] * 5, [-2] * 5)
     refuse(batch([0] * 5, [n_labels] * 5).update, *features[:2], actions, arcs, 0, 0, 0)
-    for pair in ((boundaries, arcs), (actions, tagger._learner)):
+    for pair in ((boundaries, arcs), (actions, tagger.main.learners[0])):
         refuse(good.update, *features[:2], *pair, 0, 0, 0)
         refuse(good.guess, *features[:2], *pair)
     refuse(good.update, features[1], features[0], actions, arcs, 0, 0, 0)
@@ -407,23 +414,30 @@ def break_tables() -> None:
 
     pipe = make_pipe(models.make_tagger)
     engine, docs = pipe.engine, make_docs(pipe)
-    scorer, n_labels = engine.scorer, engine.n_outputs
+    scorer, n_labels = scorer_of(engine), engine.n_outputs
     index, slots = np.array(scorer.index), np.array(scorer.slots)
     rest = (scorer.scale, scorer.cardinalities)
-    CachedScorer(engine._program, n_labels, index, slots, *rest)
+    CachedScorer(engine.main.program, n_labels, index, slots, *rest)
     past_end = index.copy()
     past_end[5:-1] = len(slots) + 1
     for wrong in (past_end, index[:-1], index[:2], np.zeros(0, "uint32")):
-        refuse(CachedScorer, engine._program, n_labels, wrong, slots, *rest)
+        refuse(CachedScorer, engine.main.program, n_labels, wrong, slots, *rest)
         refuse(unpack_weights, wrong, slots)
-    refuse(CachedScorer, engine._program, 1, index, slots, *rest)
-    refuse(CachedScorer, engine._program, 1 << 20, index, slots.astype("uint64"), *rest)
-    small = CachedScorer(
-        engine._program, n_labels, index, slots, scorer.scale, {"tag": 1, "class": 1}
+    refuse(CachedScorer, engine.main.program, 1, index, slots, *rest)
+    refuse(
+        CachedScorer, engine.main.program, 1 << 20, index, slots.astype("uint64"), *rest
     )
-    lexicon = Lexicon(len(engine._program.lexical), [small], 100)
+    small = CachedScorer(
+        engine.main.program,
+        n_labels,
+        index,
+        slots,
+        scorer.scale,
+        {"tag": 1, "class": 1},
+    )
+    lexicon = Lexicon(len(engine.main.program.lexical), [small], 100)
 
-    refuse(_tagging.predict, docs, lexicon, engine._reader, small, [1, 1], 1)
+    refuse(tagging.predict, docs, lexicon, engine._reader, small, [1, 1], 1)
     assert find_labels(slots, 1) in ([], [0])
     refuse(Lexicon, 3, [None], 5)
     refuse(Lexicon, -1, [], 5)
@@ -440,7 +454,7 @@ def break_tables() -> None:
     refuse(Gazetteer, {**arrays, "exact_lists": one}, 1, ["lower", "word"])
     refuse(Gazetteer, arrays, 25, ["lower", "word"])
     parser = make_pipe(models.make_parser).engine
-    labels, actions = parser.arcs.scorer, parser.actions.scorer
+    labels, actions = (scorer_of(parser, name) for name in ("labels", "actions"))
     codes = {**labels.arrays(), "keys": one, "codes": one * np.uint32(127 << 8 | 1)}
     refuse(WideScorer, parser.arcs.program, 3, codes, 1.0)
     refuse(WideScorer, parser.arcs.program, 3, {**codes, "codes": one << 31 | 9}, 1.0)

@@ -5,13 +5,15 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import template_key
 from spacy.tokens import Doc
 
+from helpers.reference import template_key
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import Templates, parse_templates
 from spacy_dynsel.core.forms.packing import unpack_weights
-from spacy_dynsel.tasks.tagging.engine import GoldDoc, TaggingModel
+from spacy_dynsel.tasks.engine import Start
+from spacy_dynsel.tasks.tagging.engine import TaggingEngine
+from spacy_dynsel.tasks.tagging.gold import GoldDoc
 
 NLP = spacy.blank("en")
 TEMPLATES = parse_templates(
@@ -91,7 +93,11 @@ class ReferenceLearner:
 
 
 def new_model(options: LearnerSettings, templates: Templates = TEMPLATES):
-    return TaggingModel(templates, options, class_min_count=1, class_min_share=0.0)
+    return TaggingEngine(templates, options, class_min_count=1, class_min_share=0.0)
+
+
+def scorer_of(model: TaggingEngine):
+    return model.get_snapshot().scorers["templates"]
 
 
 def gold_doc(words: list[str], labels: list[int]) -> GoldDoc:
@@ -136,7 +142,7 @@ def test_weights_equal_the_reference(sentences, objective, optimizer):
     ]
     model = new_model(options)
     labels = ["A", "B", "C", "D"]
-    model.initialize(labels, NLP.vocab, lambda: golds, lang="en", count_features=False)
+    model.initialize(labels, golds, Start(NLP.vocab, "en", is_complete=False))
     reference = ReferenceLearner(TEMPLATES, options, len(labels))
     for gold in golds:
         history = gold.labels.tolist()
@@ -148,7 +154,7 @@ def test_weights_equal_the_reference(sentences, objective, optimizer):
         if reference.has_tie:
             return
         assert loss == pytest.approx(expected, abs=1e-4)
-    keys, found_labels, values = model._learner.get_weights()
+    keys, found_labels, values = model.main.learners[0].get_weights()
     found = {
         (int(key), int(label)): float(value)
         for key, label, value in zip(keys, found_labels, values, strict=True)
@@ -172,8 +178,8 @@ def random_corpus(n_sentences: int, seed: int = 0) -> list[GoldDoc]:
     return golds
 
 
-def accuracy(model: TaggingModel, golds: list[GoldDoc], margin: float) -> float:
-    batch = model.predict([gold.doc for gold in golds], margin, 1)
+def accuracy(model: TaggingEngine, golds: list[GoldDoc], margin: float) -> float:
+    batch = model.predict([gold.doc for gold in golds], margin=margin)
     return float((batch.labels == np.concatenate([g.labels for g in golds])).mean())
 
 
@@ -181,7 +187,7 @@ def train(options: LearnerSettings, templates: Templates, n_epochs: int = 5):
     golds = random_corpus(300)
     model = new_model(options, templates)
     labels = [f"L{i}" for i in range(5)]
-    model.initialize(labels, NLP.vocab, lambda: golds, lang="en", count_features=False)
+    model.initialize(labels, golds, Start(NLP.vocab, "en", is_complete=False))
     for _ in range(n_epochs):
         for start in range(0, len(golds), 20):
             model.update(golds[start : start + 20], drop=0.0)
@@ -198,7 +204,7 @@ def test_every_prefix_is_a_good_classifier():
     all_prefixes = train(LearnerSettings(margin=1.0), LEARNABLE)
     assert accuracy(all_prefixes, test, float("inf")) > 0.97
     assert accuracy(all_prefixes, test, 0.0) > 0.75
-    exits = all_prefixes.predict([g.doc for g in test], 0.5, 1).stage_counts
+    exits = all_prefixes.predict([g.doc for g in test], margin=0.5).stage_counts
     assert 0.5 < exits[0] / exits.sum() < 0.9
     assert accuracy(all_prefixes, test, 0.5) > 0.95
 
@@ -213,7 +219,9 @@ def test_full_objective_ignores_checkpoints():
         LearnerSettings(margin=1.0, predicted_history=0.0, word_dropout=0.0), without
     )
     for ours, theirs in zip(
-        with_stage._learner.get_weights(), plain._learner.get_weights(), strict=True
+        with_stage.main.learners[0].get_weights(),
+        plain.main.learners[0].get_weights(),
+        strict=True,
     ):
         assert ours.tolist() == theirs.tolist()
 
@@ -226,15 +234,15 @@ def test_template_order_does_not_change_keys():
     )
     reverse = parse_templates(["lower[-1]", "word lower[-1]", "word"])
     forward = parse_templates(["word", "word lower[-1]", "lower[-1]"])
-    one = train(options, forward, n_epochs=1)._learner.get_weights()
-    other = train(options, reverse, n_epochs=1)._learner.get_weights()
+    one = train(options, forward, n_epochs=1).main.learners[0].get_weights()
+    other = train(options, reverse, n_epochs=1).main.learners[0].get_weights()
     assert set(one[0].tolist()) == set(other[0].tolist())
 
 
 def test_l1_makes_sparse_and_l2_small():
     def weights(**penalty: float):
         options = LearnerSettings(optimizer="rda", margin=1.0, **penalty)
-        return train(options, LEARNABLE, n_epochs=2)._learner.get_weights()[2]
+        return train(options, LEARNABLE, n_epochs=2).main.learners[0].get_weights()[2]
 
     plain, l1, l2 = weights(), weights(l1=0.001), weights(l2=0.01)
     assert len(l1) < 0.9 * len(plain)
@@ -247,10 +255,10 @@ def test_rare_features_get_no_weights():
     options = LearnerSettings(margin=1.0, cutoff=2)
     model = new_model(options, parse_templates(["word"]))
     labels = [f"L{i}" for i in range(5)]
-    model.initialize(labels, NLP.vocab, lambda: golds, lang="en", count_features=True)
+    model.initialize(labels, golds, Start(NLP.vocab, "en", is_complete=True))
     for _ in range(3):
         model.update(golds, drop=0.0)
-    keys = set(model._learner.get_weights()[0].tolist())
+    keys = set(model.main.learners[0].get_weights()[0].tolist())
     word = model.templates.templates[0]
 
     def key(text: str) -> int:
@@ -261,7 +269,7 @@ def test_rare_features_get_no_weights():
     # What was not there to be counted gets its weights once it is seen often enough.
     for _ in range(3):
         model.update([gold_doc(["new"], [3])], drop=0.0)
-    assert key("new") in set(model._learner.get_weights()[0].tolist())
+    assert key("new") in set(model.main.learners[0].get_weights()[0].tolist())
 
 
 def test_weights_of_a_single_step_are_pruned():
@@ -270,19 +278,17 @@ def test_weights_of_a_single_step_are_pruned():
     for prune in (0.0, 1.0):
         model = new_model(LearnerSettings(margin=1.0, prune=prune), LEARNABLE)
         labels = [f"L{i}" for i in range(5)]
-        model.initialize(
-            labels, NLP.vocab, lambda: golds, lang="en", count_features=True
-        )
+        model.initialize(labels, golds, Start(NLP.vocab, "en", is_complete=True))
         for start in range(0, len(golds), 20):
             model.update(golds[start : start + 20], drop=0.0)
         models[prune] = model
-    sizes = {prune: len(model.scorer.slots) for prune, model in models.items()}
+    sizes = {prune: len(scorer_of(model).slots) for prune, model in models.items()}
     assert 0 < sizes[1.0] < sizes[0.0]
     smallest = np.abs(
-        unpack_weights(models[1.0].scorer.index, models[1.0].scorer.slots)[2]
+        unpack_weights(scorer_of(models[1.0]).index, scorer_of(models[1.0]).slots)[2]
     )
     first_step = models[1.0].settings.eta / (1 + models[1.0].settings.delta)
-    assert smallest.min() / models[1.0].scorer.scale > 0.9 * first_step
+    assert smallest.min() / scorer_of(models[1.0]).scale > 0.9 * first_step
 
 
 def test_resumed_weights_are_those_of_the_file():
@@ -292,8 +298,10 @@ def test_resumed_weights_are_those_of_the_file():
     other.from_bytes(data)
     other.make_trainable()
     other._forget_compiled()
-    keys, labels, weights = unpack_weights(other.scorer.index, other.scorer.slots)
-    old = unpack_weights(model.scorer.index, model.scorer.slots)
+    keys, labels, weights = unpack_weights(
+        scorer_of(other).index, scorer_of(other).slots
+    )
+    old = unpack_weights(scorer_of(model).index, scorer_of(model).slots)
     assert keys.tolist() == old[0].tolist()
     assert labels.tolist() == old[1].tolist()
     assert weights.tolist() == old[2].tolist()
@@ -307,11 +315,9 @@ def test_word_dropout_hides_the_word_and_nothing_else():
     for word_dropout in (0.0, 1.0):
         options = LearnerSettings(margin=1.0, word_dropout=word_dropout)
         model = new_model(options, templates)
-        model.initialize(
-            labels, NLP.vocab, lambda: golds, lang="en", count_features=False
-        )
+        model.initialize(labels, golds, Start(NLP.vocab, "en", is_complete=False))
         model.update(golds, drop=0.0)
-        keys[word_dropout] = set(model._learner.get_weights()[0].tolist())
+        keys[word_dropout] = set(model.main.learners[0].get_weights()[0].tolist())
     doc = golds[0].doc
     word, suffix, _ = (
         template_key(template, list(doc), 1, [0], TABLES)
@@ -328,11 +334,9 @@ def test_dropout_leaves_templates_out():
     for drop in (0.0, 0.9):
         model = new_model(LearnerSettings(margin=1.0), LEARNABLE)
         labels = [f"L{i}" for i in range(5)]
-        model.initialize(
-            labels, NLP.vocab, lambda: golds, lang="en", count_features=False
-        )
+        model.initialize(labels, golds, Start(NLP.vocab, "en", is_complete=False))
         model.update(golds, drop=drop)
-        sizes[drop] = len(model._learner.get_weights()[0])
+        sizes[drop] = len(model.main.learners[0].get_weights()[0])
     assert 0 < sizes[0.9] < 0.5 * sizes[0.0]
 
 

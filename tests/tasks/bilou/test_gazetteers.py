@@ -128,7 +128,7 @@ def test_files_that_are_not_embedded(nlp, tmp_path):
 def test_lists_of_another_config(nlp):
     ner = train_ner(nlp, make_examples(nlp), model=config_for(entries=LISTS))
     other = spacy.blank("en").add_pipe("dynsel_ner")
-    with pytest.raises(ValueError, match="DS036"):
+    with pytest.raises(ValueError, match="DS118"):
         other.from_bytes(ner.to_bytes())
 
 
