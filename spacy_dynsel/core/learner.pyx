@@ -225,7 +225,7 @@ cdef class Learner:
         cdef WeightC* weight
         cdef size_t n = 0
         cdef uint64_t n_weights = 0
-        cdef uint32_t j
+        cdef uint32_t _j
         random_state, n_steps, corrects, largest = state["numbers"].tolist()
         check_weights(
             [state["labels"], state["values"], state["squares"]], label_view, self.n_labels
@@ -252,7 +252,7 @@ cdef class Learner:
                 entry.start = state_view[i] & ~<uint32_t>SAVED_PENDING
                 continue
             entry.kind = ROW
-            for j in range(state_view[i]):
+            for _j in range(state_view[i]):
                 weight = self.table.find_weight(entry, label_view[n])
                 weight.value = value_view[n]
                 weight.squares = square_view[n]
@@ -476,12 +476,12 @@ cdef class Learner:
         changes, and if not, weights change by just as much as is needed, those of rare
         features more than those of frequent ones. A prefix that is not sure enough to
         end the decision need not be right."""
-        cdef int stage, good, bad, turn
+        cdef int stage, good, bad, _turn
         cdef int n_stages = self.program.c.n_stages
         cdef float missing
         for stage in range(n_stages):
             self.score(stage)
-            for turn in range(MAX_TURNS):
+            for _turn in range(MAX_TURNS):
                 find_best(self.scores.data(), costs, self.n_labels, &good, &bad)
                 result.best_correct = good
                 if good == -1 or bad == -1:

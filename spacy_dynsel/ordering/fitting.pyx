@@ -254,7 +254,7 @@ def fit(
     cdef Py_ssize_t n = ids.shape[0]
     cdef Py_ssize_t d
     cdef Py_ssize_t row
-    cdef int epoch, i, good, bad, label
+    cdef int _epoch, i, good, bad, label
     cdef int n_active = n_blocks
     cdef int first = <int>n_fixed
     cdef BlockC* used
@@ -265,7 +265,7 @@ def fit(
     active.resize(n_blocks)
     used = blocks.c.data()
     with nogil:
-        for epoch in range(epochs):
+        for _epoch in range(epochs):
             for d in range(n):
                 if d + 1 < n:
                     prefetch(blocks.c.data(), n_blocks, &ids[d + 1, 0], width)
@@ -500,7 +500,7 @@ def fit_groups(
     cdef vector[float] gradient
     cdef Py_ssize_t d, start, t = 0
     cdef Py_ssize_t n = ids.shape[0]
-    cdef int epoch, i, label
+    cdef int _epoch, i, label
     cdef double norm, change
     cdef float* row
     blocks.check(ids, costs)
@@ -511,7 +511,7 @@ def fit_groups(
     scores.resize(width)
     gradient.resize(width, <float>0)
     with nogil:
-        for epoch in range(epochs):
+        for _epoch in range(epochs):
             for d in range(n):
                 if d + 1 < n:
                     prefetch(blocks.c.data(), n_templates, &ids[d + 1, 0], width)

@@ -199,7 +199,7 @@ cdef class LexemeReader:
         cdef int i, n_bytes
         # Symbols and the strings of foreign vocabularies are not in the map; then
         # these variables keep their bytes alive.
-        word_bytes = get_text(strings, lex.orth, &word)
+        _word_bytes = get_text(strings, lex.orth, &word)
         lowered = complete_lexeme(strings, &lex)
         if lowered is None:
             lower_bytes = get_text(strings, lex.lower, &lower)

@@ -5,7 +5,6 @@ lexeme are added up to a row of scores that the lexicon keeps, templates over at
 few values become tables that are indexed directly, and only the rest is looked up by
 key. The sums are the same integers whichever way they are reached.
 """
-from libc.math cimport ceil
 from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
@@ -106,23 +105,6 @@ cdef class CachedScorer:
     @property
     def n_rows(self) -> int:
         return self.c.n_rows
-
-    def margins(self, margin) -> list:
-        """The margin of each stage but the last, as integers.
-
-        margin (float or list[float]): One for all stages or one for each.
-        """
-        cdef double value, scaled
-        n_stages = self.c.n_stages
-        values = list(margin) if isinstance(margin, (list, tuple)) else [margin] * (n_stages - 1)
-        margins = []
-
-
-        for value in values:
-            scaled = ceil(value * self.scale)
-            # Larger than any lead: never exit early.
-            margins.append(1 << 17 if scaled > 1 << 16 else int(scaled))
-        return margins
 
     cdef int _compile(self) except -1:
         cdef FusedC fused

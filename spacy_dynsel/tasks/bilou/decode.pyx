@@ -152,7 +152,7 @@ def predict(
 ) -> EntityBatch:
     """Predict the actions of docs.
 
-    margins (list[int]): See CachedScorer.margins.
+    margins (list[int]): See scale_margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
     first (EntityBatch): What a first pass found, with its support.
     support_for_lead (float): By how much a second pass supports an action that leads by

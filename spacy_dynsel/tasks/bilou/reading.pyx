@@ -134,7 +134,7 @@ cdef void arrange(
     actions."""
     cdef int n = <int>s.tokens.size()
     cdef int n_sentences = 0
-    cdef int start, end, i, j, step, position, token, later
+    cdef int start, end, i, _j, step, position, token, later
     cdef bint closed
     for i in range(n):
         if i == 0 or s.tokens[i].starts:
@@ -157,7 +157,7 @@ cdef void arrange(
     for end in range(1, n + 1):
         if end < n and not s.tokens[end].starts:
             continue
-        for j in range(REACH_C):
+        for _j in range(REACH_C):
             s.records[position] = before_start
             position += 1
         for i in range(end - start):
@@ -184,7 +184,7 @@ cdef void arrange(
             s.dynamic[position * task.n_dynamic + TAG] = s.tokens[token].tag
             position += 1
             step += 1
-        for j in range(REACH_C):
+        for _j in range(REACH_C):
             s.records[position] = after_end
             position += 1
         # From the end: an entity does not go on into what is fixed, or over white space

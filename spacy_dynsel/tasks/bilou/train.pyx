@@ -265,7 +265,11 @@ cdef class EntityExamples(Readings):
             if self.task.c.backwards:
                 first, last = last, first
             if first == last:
-                if token == first and open_type == NONE and s.costs[get_action(type_, UNIT)] == CORRECT:
+                if (
+                    token == first
+                    and open_type == NONE
+                    and s.costs[get_action(type_, UNIT)] == CORRECT
+                ):
                     s.costs[get_action(type_, UNIT)] = WRONG
             elif token == last and open_type == type_:
                 if (
@@ -273,7 +277,11 @@ cdef class EntityExamples(Readings):
                     and s.costs[get_action(type_, LAST)] == CORRECT
                 ):
                     s.costs[get_action(type_, LAST)] = WRONG
-            elif token == first and open_type == NONE and s.costs[get_action(type_, BEGIN)] == CORRECT:
+            elif (
+                token == first
+                and open_type == NONE
+                and s.costs[get_action(type_, BEGIN)] == CORRECT
+            ):
                 # Where the entity could only end with the span, it must not begin.
                 if not s.flags[step] & IS_LAST and s.flags[step + 1] & IS_LAST:
                     s.costs[get_action(type_, BEGIN)] = WRONG

@@ -202,7 +202,7 @@ def predict(
 ) -> TagBatch:
     """Predict the labels of docs.
 
-    margins (list[int]): See CachedScorer.margins.
+    margins (list[int]): See scale_margins.
     n_threads (int): How many threads to use at most. The result does not depend on it.
     with_leads (bool): Whether to say how sure the decisions are.
     """
