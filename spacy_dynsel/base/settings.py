@@ -29,17 +29,16 @@ class LearnerSettings:
     delta (float): Added to the root of the summed squared gradients.
     l1 (float), l2 (float): The penalties of "rda".
     cutoff (int): How often a feature has to occur in the training data.
-    prune (float): Weights up to this many first steps are left out when training is
-        over; 1 means those that an error moved once and no other confirmed. Cutoff,
-        pruning and word dropout are for corpora: small data are used as they are.
+    prune (float): Drop weights no larger than this many initial steps when training is
+        over; 1 drops those that an error moved once and no other confirmed. Cutoff,
+        pruning and word dropout apply to corpora only: small data are used as they are.
     predicted_history (float): How often the decisions after a token see its
         predicted label in place of the true one.
     word_dropout (float): How often a word is treated as if it were unknown.
     copies (str): Which copies of the data to learn from: "sentences", "documents"
         or "both".
         If one of these three is missing, the task has its own default, see for_task.
-    seed (int): For the choices that are made at random; if missing, that of the
-        training.
+    seed (int): The seed of random choices; if missing, that of the training.
     """
 
     objective: str = "all_prefixes"

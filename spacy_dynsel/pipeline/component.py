@@ -45,7 +45,8 @@ class DynselComponent(StoredComponent):
         decision is made: for all stages, or for each but the last. Infinity means
         that all templates are always used.
     n_threads (int): How many threads to use for a batch of docs.
-    cache_size (int): The number of lexemes for which to keep what was worked out.
+    cache_size (int): How many words to keep analysed. Each is analysed once, then
+        cached.
     confidence (bool): Whether to say how likely each annotation is right, in
         token._.dynsel_confidence or span._.dynsel_confidence.
     keep_training_state (bool): Whether to save what learning needs to go on later as if
@@ -130,12 +131,12 @@ class DynselComponent(StoredComponent):
 
     @property
     def cache_size(self) -> int:
-        """For how many lexemes to keep at most what was worked out."""
+        """How many words are kept analysed at most."""
         return self.cfg["cache_size"]
 
     @property
     def n_cached(self) -> int:
-        """For how many lexemes it is kept now, never more than cache_size."""
+        """How many words are kept analysed now, never more than cache_size."""
         return self.engine.n_lexemes
 
     @property

@@ -264,7 +264,7 @@ class Experiment:
                 for part in CURVE_MARGINS
             ],
         }
-        # A margin of nothing at one checkpoint, and of no end before: cut there.
+        # Force an exit at checkpoint k.
         result["cut"] = [
             self._measure(component, [math.inf] * (k - 1) + [0.0] * (n - k))
             for k in self.task.fixed

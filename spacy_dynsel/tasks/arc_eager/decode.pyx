@@ -200,7 +200,7 @@ def parse(
     margins (tuple): The margins of the stages of actions, labels and boundaries, but the
         last.
     n_branches (int): How many second-best actions to try for a sentence.
-    branch_lead (float): The lead from which on actions are not doubted.
+    branch_lead (float): Branch only below this lead.
     rank_features (RankFeatures), ranks (ShortLineTable): The templates and the weights by
         which
         to choose between trees.

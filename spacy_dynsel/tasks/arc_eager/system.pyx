@@ -243,8 +243,8 @@ cdef int count_in_buffer(const SentenceC* s, GoldTree* gold, int top) noexcept n
 
 
 cdef void get_costs(const SentenceC* s, GoldTree* gold, int* costs) noexcept nogil:
-    """How many gold arcs each action puts out of reach. The lists
-    of dependents follow the states: these are asked for in their order."""
+    """How many gold arcs each action puts out of reach. Call
+    once per state, in order: the lists of dependents follow the states."""
     cdef int stack_top = s.stack[s.top - 1]
     cdef int front = get_front(s)
     cdef int lost_dependents = count_in_buffer(s, gold, stack_top)

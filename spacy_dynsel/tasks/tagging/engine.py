@@ -69,7 +69,7 @@ class TaggingEngine(Engine):
     templates (Templates): The templates, with checkpoints.
     settings (LearnerSettings): How to learn.
     class_min_count (int): How often a word has to occur in the training data to have
-        an ambiguity class of its own. Classes of rarer words give the answer away.
+        an ambiguity class. The class of a rarer word would leak its gold tag.
     class_min_share (float): The share of a word's occurrences that a tag needs to be
         part of its class.
     folds (int): If not 0, docs that are annotated in training, for components that
