@@ -1,10 +1,12 @@
 """The extension modules; all other metadata stands in setup.cfg."""
 
 import os
+from multiprocessing import get_start_method
 
 import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 MOD_NAMES = [
     "spacy_dynsel.spacy_io.layout",
@@ -83,12 +85,29 @@ extensions = [
     for name in MOD_NAMES
 ]
 
+
+class BuildExtensions(build_ext):
+    """Makes C++ of Cython only when extensions are built, and by all cores."""
+
+    def build_extensions(self) -> None:
+        made = cythonize(
+            [
+                Extension(one.name, one.sources, language="c++")
+                for one in self.extensions
+            ],
+            compiler_directives=DIRECTIVES,
+            # Cython does not see that a directive changed: the C++ code stands apart.
+            build_dir="build/boundscheck" if CHECK_BOUNDS else None,
+            # Where processes are forked: others would run this file again.
+            nthreads=(os.cpu_count() or 1) if get_start_method() == "fork" else 0,
+        )
+        for one, other in zip(self.extensions, made, strict=True):
+            one.sources = other.sources
+        super().build_extensions()
+
+
 setup(
-    ext_modules=cythonize(
-        extensions,
-        compiler_directives=DIRECTIVES,
-        # Cython does not see that a directive changed: the C++ code stands apart.
-        build_dir="build/boundscheck" if CHECK_BOUNDS else None,
-    ),
+    ext_modules=extensions,
+    cmdclass={"build_ext": BuildExtensions},
     options={"build_ext": {"parallel": os.cpu_count()}},
 )
