@@ -412,9 +412,12 @@ def scale_margins(
 ) -> list[int]:
     """Margins as the integers that scores are compared with, for each stage but the
     last."""
-    values = margin if isinstance(margin, list | tuple) else [margin] * (n_stages - 1)
+    if not isinstance(margin, (list, tuple)):
+        return [_scale_margin(margin, scale)] * (n_stages - 1)
+    return [_scale_margin(one, scale) for one in margin]
+
+
+def _scale_margin(margin: float, scale: float) -> int:
+    scaled = margin * scale
     # Larger than any lead: never exit early.
-    return [
-        1 << 17 if value * scale > 1 << 16 else math.ceil(value * scale)
-        for value in values
-    ]
+    return 1 << 17 if scaled > 1 << 16 else math.ceil(scaled)
