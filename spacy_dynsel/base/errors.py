@@ -164,6 +164,15 @@ class Errors(metaclass=ErrorsWithCodes):
         "tags of words to come, which the first stage has to guess without any tags. "
         "Move '{template}' behind the first checkpoint."
     )
+    DS071 = (
+        "The template '{template}' stands before the first checkpoint of a "
+        "morphologizer. Templates there can read only the word itself, since what they "
+        "say is kept with the word. Put it after the checkpoint."
+    )
+    DS072 = (
+        "Component '{name}' got the label '{label}': {what}. Write labels as features "
+        "and part of speech, in the way of 'Number=Sing|POS=NOUN'."
+    )
     # Entity recognition
     DS100 = (
         "The model file was trained to read sentences '{found}', but the config says "
@@ -478,6 +487,12 @@ class Warnings(metaclass=ErrorsWithCodes):
     DW102 = (
         "o_bias = {bias:g} counts as {used:.2f}: beside {n_templates} templates there "
         "is no room for more. Use fewer templates, or a smaller bias."
+    )
+    # Morphology
+    DW110 = (
+        "Component '{name}' meets '{label}', which is not one of its {n_labels} labels, "
+        "and learns nothing from such words. Initialize it with data, or with labels, "
+        "that have all of them."
     )
     # Parsing
     DW120 = (

@@ -1,6 +1,7 @@
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
+from .label_parts cimport LabelParts, PartsC
 from .program cimport ContextC, Program
 from .typedefs cimport feat_t, uint8_t, uint64_t
 from .weight_table cimport EntryC, WeightC, WeightTable
@@ -35,6 +36,7 @@ cdef inline void find_best(
 cdef struct FeatureC:
     feat_t key
     int stage                # the first of the prefixes that contain it
+    int n_outputs            # those that it can have weights for
     EntryC* row              # its weights
 
 
@@ -54,6 +56,10 @@ cdef struct StepC:
 cdef class Learner:
     cdef readonly Program program
     cdef readonly int n_labels
+    cdef readonly LabelParts parts    # None if labels are wholes only
+    cdef PartsC c_parts
+    cdef int n_outputs
+    cdef vector[int] reach            # by template: the outputs that it has weights for
     cdef int objective
     cdef int optimizer
     cdef float eta
@@ -72,7 +78,8 @@ cdef class Learner:
     cdef vector[FeatureC] features
     cdef int n_features
     cdef int n_scored
-    cdef vector[float] scores
+    cdef vector[float] scores         # by label
+    cdef vector[float] sums           # by output, if labels have parts
     cdef vector[MoveC] moves
     cdef vector[float] gradient
     cdef vector[uint8_t] is_touched
@@ -99,8 +106,12 @@ cdef class Learner:
     cdef int _resize(self, int n_labels) except -1
     cdef void _find_rows(self, bint counts) noexcept nogil
     cdef int _touch(self, size_t first, size_t end) except -1 nogil
+    cdef int _touch_label(self, int label, float gradient) except -1 nogil
+    cdef int _touch_output(self, int output, float gradient) except -1 nogil
+    cdef void _clear_touched(self) noexcept nogil
+    cdef void _combine(self) noexcept nogil
     cdef int _find_moves(self, const uint8_t* costs, StepC* result) except -1 nogil
     cdef int _correct(self, const uint8_t* costs, StepC* result) except -1 nogil
     cdef int _raise_lead(self, int good, int bad, float missing) except -1 nogil
-    cdef int _change(self, EntryC* row, int label, float change) except -1 nogil
+    cdef int _change(self, EntryC* row, int output, float change) except -1 nogil
     cdef float _value(self, const WeightC* weight) noexcept nogil

@@ -57,13 +57,36 @@ cdef class Learner:
     program (Program): The templates.
     n_labels (int): The number of labels.
     settings (LearnerSettings): See there.
+    parts (LabelParts): What labels are made of, if they are not just wholes.
+    wholes (Sequence[bool]): With parts: for each template whether it has weights for
+        whole labels, and not just for parts.
     """
 
-    def __init__(self, Program program not None, int n_labels, settings):
-        if self.program is not None or n_labels < 0 or program.c.n_templates == 0:
+    def __init__(
+        self,
+        Program program not None,
+        int n_labels,
+        settings,
+        LabelParts parts=None,
+        wholes=(),
+    ):
+        if (
+            self.program is not None
+            or n_labels < 0
+            or program.c.n_templates == 0
+            or (parts is not None and parts.c.n_labels != n_labels)
+            or (parts is not None and len(wholes) != program.c.n_templates)
+        ):
             raise ValueError(Errors.DS216.format(what=f"a learner of {n_labels} labels"))
         self.program = program
         self.n_labels = n_labels
+        self.parts = parts
+        self.c_parts.n_parts = 0
+        if parts is not None:
+            self.c_parts = parts.c
+            self.reach = [
+                parts.n_outputs if is_whole else parts.n_parts for is_whole in wholes
+            ]
         self.objective = OBJECTIVES.index(settings.objective)
         self.optimizer = OPTIMIZERS.index(settings.optimizer)
         self.eta = settings.eta
@@ -82,15 +105,23 @@ cdef class Learner:
 
     def resize(self, int n_labels) -> None:
         """Make room for more labels, which have no weights yet."""
-        if n_labels < self.n_labels:
+        if n_labels < self.n_labels or (
+            self.parts is not None and n_labels != self.n_labels
+        ):
             raise ValueError(Errors.DS218.format(old=self.n_labels, new=n_labels))
         self._resize(n_labels)
 
     cdef int _resize(self, int n_labels) except -1:
+        cdef int n_outputs = self.c_parts.n_parts + n_labels
         self.scores.resize(n_labels)
-        self.gradient.resize(n_labels)
-        self.is_touched.resize(n_labels)
+        if self.c_parts.n_parts:
+            self.sums.resize(n_outputs)
+        else:
+            self.reach.assign(self.program.c.n_templates, n_outputs)
+        self.gradient.resize(n_outputs)
+        self.is_touched.resize(n_outputs)
         self.n_labels = n_labels
+        self.n_outputs = n_outputs
         return 0
 
     def reject_rare(self) -> None:
@@ -106,6 +137,7 @@ cdef class Learner:
         """All weights that are not zero, sorted by key and label.
 
         RETURNS (tuple): Arrays of keys (uint32), labels (uint32) and values (float32).
+            If labels have parts, outputs take the place of labels.
         """
         cdef size_t n = 0
         for i in range(self.table.entries.size()):
@@ -138,7 +170,7 @@ cdef class Learner:
         cdef const uint32_t[::1] label_view = labels
         cdef const float[::1] value_view = values
         cdef WeightC* weight
-        check_weights([keys, labels, values], label_view, self.n_labels)
+        check_weights([keys, labels, values], label_view, self.n_outputs)
         self.table.make_room(key_view.shape[0])
         self.corrects = True
         self.optimizer = ADAGRAD
@@ -228,7 +260,9 @@ cdef class Learner:
         cdef uint32_t _j
         random_state, n_steps, corrects, largest = state["numbers"].tolist()
         check_weights(
-            [state["labels"], state["values"], state["squares"]], label_view, self.n_labels
+            [state["labels"], state["values"], state["squares"]],
+            label_view,
+            self.n_outputs,
         )
         for i in range(state_view.shape[0]):
             if not state_view[i] & SAVED_PENDING:
@@ -320,6 +354,7 @@ cdef class Learner:
             stage += t == program.stage_ends[stage]
             feature[t].key = get_key(&program.templates[t], context)
             feature[t].stage = stage
+            feature[t].n_outputs = self.reach[t]
             self.table.prefetch(feature[t].key)
         self.n_features = n_templates
 
@@ -359,10 +394,8 @@ cdef class Learner:
         self.n_features = n
         self.n_scored = 0
         fill(self.scores.begin(), self.scores.end(), <float>0)
-        for label in self.touched:
-            self.gradient[label] = 0
-            self.is_touched[label] = False
-        self.touched.clear()
+        fill(self.sums.begin(), self.sums.end(), <float>0)
+        self._clear_touched()
         self.moves.clear()
 
     cdef void score(self, int stage) noexcept nogil:
@@ -370,6 +403,8 @@ cdef class Learner:
         cdef float* scores = self.scores.data()
         cdef const WeightC* weights
         cdef const EntryC* row
+        if self.c_parts.n_parts:
+            scores = self.sums.data()
         while (
             self.n_scored < self.n_features
             and self.features[self.n_scored].stage <= stage
@@ -383,6 +418,19 @@ cdef class Learner:
                 for i in range(row.n):
                     scores[weights[i].label] += self._value(&weights[i])
             self.n_scored += 1
+        if self.c_parts.n_parts:
+            self._combine()
+
+    cdef void _combine(self) noexcept nogil:
+        """Add up the scores of labels from those of their parts."""
+        cdef const float* sums = self.sums.data()
+        cdef const PartsC* parts = &self.c_parts
+        cdef float total
+        for label in range(self.n_labels):
+            total = sums[parts.n_parts + label]
+            for i in range(parts.starts[label], parts.starts[label + 1]):
+                total += sums[parts.ids[i]]
+            self.scores[label] = total
 
     cdef int _find_moves(self, const uint8_t* costs, StepC* result) except -1 nogil:
         """Add the gradient of the hinge losses of the prefixes."""
@@ -428,7 +476,7 @@ cdef class Learner:
         """Move the weights of all features. A feature takes part in the prefix of its own
         stage and in all later ones, so that gradients add up from the last stage to the
         first."""
-        cdef int stage, i, label
+        cdef int stage, i, output
         cdef int first = self.n_features
         cdef int end
         cdef size_t move = self.moves.size()
@@ -448,11 +496,11 @@ cdef class Learner:
                 continue
             for i in range(first, end):
                 row = self.features[i].row
-                for label in self.touched:
-                    g = self.gradient[label]
-                    if g == 0:
+                for output in self.touched:
+                    g = self.gradient[output]
+                    if g == 0 or output >= self.features[i].n_outputs:
                         continue
-                    weight = self.table.find_weight(row, label)
+                    weight = self.table.find_weight(row, output)
                     if self.optimizer == ADAGRAD:
                         take_step(&weight.value, &weight.squares, g, self.eta, self.delta)
                     else:
@@ -464,12 +512,29 @@ cdef class Learner:
         """Add some moves to the gradient."""
         cdef size_t i
         for i in range(first, end):
-            label = self.moves[i].label
-            if not self.is_touched[label]:
-                self.touched.push_back(label)
-                self.is_touched[label] = True
-            self.gradient[label] += self.moves[i].gradient
+            self._touch_label(self.moves[i].label, self.moves[i].gradient)
         return 0
+
+    cdef int _touch_label(self, int label, float gradient) except -1 nogil:
+        """Add to the gradient of all outputs that a label is made of."""
+        cdef const PartsC* parts = &self.c_parts
+        if parts.n_parts:
+            for i in range(parts.starts[label], parts.starts[label + 1]):
+                self._touch_output(parts.ids[i], gradient)
+        return self._touch_output(parts.n_parts + label, gradient)
+
+    cdef int _touch_output(self, int output, float gradient) except -1 nogil:
+        if not self.is_touched[output]:
+            self.touched.push_back(output)
+            self.is_touched[output] = True
+        self.gradient[output] += gradient
+        return 0
+
+    cdef void _clear_touched(self) noexcept nogil:
+        for output in self.touched:
+            self.gradient[output] = 0
+            self.is_touched[output] = False
+        self.touched.clear()
 
     cdef int _correct(self, const uint8_t* costs, StepC* result) except -1 nogil:
         """Learn from one decision and spoil nothing else: if it is right, nothing
@@ -503,22 +568,36 @@ cdef class Learner:
         """Add to the lead of a label over another, by the features scored so far."""
         cdef float total = 0
         cdef float part
-        cdef int i
+        cdef int i, output
+        # What the two share is left alone.
+        self._clear_touched()
+        self._touch_label(good, 1)
+        self._touch_label(bad, -1)
         for i in range(self.n_scored):
-            total += 2 * get_rate(self.features[i].row)
+            for output in self.touched:
+                if self.gradient[output] != 0 and output < self.features[i].n_outputs:
+                    total += get_rate(self.features[i].row)
         for i in range(self.n_scored):
             part = missing * get_rate(self.features[i].row) / total
-            self._change(self.features[i].row, good, part)
-            self._change(self.features[i].row, bad, -part)
+            for output in self.touched:
+                if self.gradient[output] != 0 and output < self.features[i].n_outputs:
+                    self._change(
+                        self.features[i].row, output, part * self.gradient[output]
+                    )
+        if self.c_parts.n_parts:
+            self._combine()
         return 0
 
-    cdef int _change(self, EntryC* row, int label, float change) except -1 nogil:
+    cdef int _change(self, EntryC* row, int output, float change) except -1 nogil:
         """Change a weight. None becomes the largest of all: compiling would round the
         others."""
-        weight = self.table.find_weight(row, label)
+        weight = self.table.find_weight(row, output)
         change = max(-self.largest, min(self.largest, weight.value + change)) - weight.value
         weight.value += change
-        self.scores[label] += change
+        if self.c_parts.n_parts:
+            self.sums[output] += change
+        else:
+            self.scores[output] += change
         return 0
 
     cdef float _value(self, const WeightC* weight) noexcept nogil:

@@ -1,7 +1,7 @@
 from libcpp.vector cimport vector
 
 from .program cimport LexemeRecC
-from .forms.cached cimport CachedScorer
+from .forms.word_scorer cimport WordScorer
 from .typedefs cimport atom_t, score_t, uint64_t
 
 cdef extern from "kernels.hpp" namespace "dynsel" nogil:
@@ -72,7 +72,7 @@ cdef class Lexicon:
 
     cdef LexemeRecC* _new_boundary(self, atom_t value) except NULL
     cdef bint is_full(self) noexcept
-    cdef bint has_rows(self, CachedScorer scorer)
+    cdef bint has_rows(self, WordScorer scorer)
     cdef LexemeRecC* new_record(self, uint64_t orth, Arena arena) except NULL
     cdef void finish_record(self, LexemeRecC* record) noexcept
     cdef void publish(self, LexemeRecC* record) noexcept

@@ -10,14 +10,17 @@ from libc.stdlib cimport calloc, free, malloc
 
 from ..base.errors import Errors
 
-from .forms.cached cimport fill_rows
-
 cdef enum:
     LINE = 64
     CHUNK = 1 << 16
 
 # More would not fit into any memory.
 cdef size_t MAX_RECORDS = <size_t>1 << 40
+
+
+cdef inline size_t round_up(size_t n_bytes) noexcept nogil:
+    """Up to the next cache line."""
+    return (n_bytes + LINE - 1) // LINE * LINE
 
 
 cdef class Arena:
@@ -28,7 +31,7 @@ cdef class Arena:
         """Memory that starts at a cache line."""
         cdef void* chunk
         cdef size_t size
-        n_bytes = (n_bytes + LINE - 1) // LINE * LINE
+        n_bytes = round_up(n_bytes)
         if n_bytes > self.n_free:
             size = max(<size_t>CHUNK, n_bytes)
             self.chunks.push_back(NULL)
@@ -57,13 +60,13 @@ cdef class Lexicon:
     """Records of lexemes.
 
     n_columns (int): The number of atoms of a record.
-    scorers (list[CachedScorer]): Records keep the fused rows of these, one after the
+    scorers (list[WordScorer]): Records keep the fused rows of these, one after the
         other.
     max_records (int): How many records to keep at most.
     """
 
     def __init__(self, int n_columns, list scorers not None, size_t max_records):
-        cdef CachedScorer scorer
+        cdef WordScorer scorer
         if self.c.table != NULL or n_columns < 0:
             raise ValueError(Errors.DS216.format(what=f"a lexicon of {n_columns} columns"))
         scorers = list(scorers)
@@ -115,17 +118,18 @@ cdef class Lexicon:
     cdef bint is_full(self) noexcept:
         return self.c.n_records >= self.max_records
 
-    cdef bint has_rows(self, CachedScorer scorer):
+    cdef bint has_rows(self, WordScorer scorer):
         """Whether records start with the rows of a scorer."""
-        return scorer.c.n_rows == 0 or (len(self.scorers) > 0 and self.scorers[0] is scorer)
+        return scorer.count_row_bytes() == 0 or (
+            len(self.scorers) > 0 and self.scorers[0] is scorer
+        )
 
     cdef LexemeRecC* new_record(self, uint64_t orth, Arena arena) except NULL:
         """Allocate a record. The caller fills in its atoms."""
-        cdef size_t n_scores = 0
-        cdef CachedScorer scorer
+        cdef size_t row_bytes = 0
+        cdef WordScorer scorer
         for scorer in self.scorers:
-            n_scores += <size_t>scorer.c.n_rows * scorer.c.width
-        cdef size_t row_bytes = (n_scores * sizeof(score_t) + LINE - 1) // LINE * LINE
+            row_bytes += round_up(scorer.count_row_bytes())
         rows = <char*>arena.alloc(
             row_bytes + sizeof(LexemeRecC) + self.n_columns * sizeof(atom_t)
         )
@@ -136,11 +140,11 @@ cdef class Lexicon:
 
     cdef void finish_record(self, LexemeRecC* record) noexcept:
         """Fill in the rows of a record that has its atoms."""
-        cdef CachedScorer scorer
-        cdef score_t* rows = record.rows
+        cdef WordScorer scorer
+        cdef char* rows = <char*>record.rows
         for scorer in self.scorers:
-            fill_rows(&scorer.c, record, rows)
-            rows += <size_t>scorer.c.n_rows * scorer.c.width
+            scorer.fill(record, rows)
+            rows += round_up(scorer.count_row_bytes())
 
     cdef void publish(self, LexemeRecC* record) noexcept:
         """Let readers find a finished record."""

@@ -36,6 +36,7 @@ FileData = bytes | np.ndarray
 _HEADER = struct.Struct("<8sIIQQI4x")
 _SECTION = struct.Struct("<16s8sQ")
 _CHECKSUM = slice(24, 32)
+_MAX_NAME = 16
 
 
 def _aligned(n: int) -> int:
@@ -59,6 +60,9 @@ def dump_model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     """Bring a model into the form of a file. Equal models give equal bytes."""
     text = _describe(meta)
     sections = {"meta": np.frombuffer(text, dtype="uint8"), **arrays}
+    for name in sections:
+        if len(name) > _MAX_NAME:
+            raise ValueError(Errors.DS216.format(what=f"a section called '{name}'"))
     table = b"".join(
         _SECTION.pack(name.encode("ascii"), array.dtype.name.encode(), array.nbytes)
         for name, array in sections.items()

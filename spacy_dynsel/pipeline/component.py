@@ -216,12 +216,16 @@ class DynselComponent(StoredComponent):
         docs (Iterable[Doc]): The docs, which are not changed.
         RETURNS (dict): The number of tokens; the number of decisions (decisions), the
             mean number of templates that they read (templates), and the share of them
-            that is made at each stage (stages). For a parser these are transitions,
-            and there is the same for labels (label_decisions and so on).
+            that is made at each stage (stages). Where stages rule out labels, the mean
+            number of labels that each stage has to choose from (labels). For a parser
+            these are transitions, and there is the same for labels (label_decisions
+            and so on).
         """
         docs = as_list(docs)
         engine = self._require_engine()
-        counts = engine.get_counts(self.predict_afresh(docs))
+        batch = self.predict_afresh(docs)
+        counts = engine.get_counts(batch)
+        label_counts = engine.get_label_counts(batch)
         result: dict[str, Any] = {"tokens": sum(map(len, docs))}
         for knob, part in engine.knobs.items():
             prefix = knob.removesuffix("margin")
@@ -235,6 +239,11 @@ class DynselComponent(StoredComponent):
                     float(count) / max(1, n_decisions) for count in counts[part]
                 ],
             }
+            if part in label_counts:
+                # How many decisions reach each stage.
+                reached = np.cumsum(counts[part][::-1])[::-1]
+                left = label_counts[part] / np.maximum(1, reached)
+                result[f"{prefix}labels"] = left.tolist()
         return result
 
     def explain(self, doc: Doc) -> list[Any]:
@@ -255,7 +264,7 @@ class DynselComponent(StoredComponent):
         get_examples: Callable[[], Iterable[Example]],
         *,
         nlp: Language | None = None,
-        labels: list[str] | dict[str, dict[str, int]] | None = None,
+        labels: list[str] | dict[str, dict[str, Any]] | None = None,
     ) -> None:
         """Prepare for training: find the labels, and what else the data say as a whole.
 

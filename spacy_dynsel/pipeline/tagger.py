@@ -18,10 +18,10 @@ from ..spacy_io.tokens import (
     have_same_words,
     read_sent_starts,
 )
-from ..tasks.tagging.decode import TagBatch
+from ..tasks.labelling.gold import GoldDoc
+from ..tasks.labelling.sentences import LabelBatch
+from ..tasks.labelling.train import MISSING, NOT
 from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
-from ..tasks.tagging.gold import GoldDoc
-from ..tasks.tagging.train import MISSING, NOT
 from .component import DynselComponent, Verdicts, as_list, join_labels
 from .confidences import TAG, write_tokens
 from .names import Names, check_label
@@ -102,12 +102,12 @@ class DynselTagger(DynselComponent):
         return self.labels
 
     def set_annotations(
-        self, docs: Iterable[Doc], batch_tag_ids: TagBatch | list[Any]
+        self, docs: Iterable[Doc], batch_tag_ids: LabelBatch | list[Any]
     ) -> None:
         """Set the tags of docs.
 
         docs (Iterable[Doc]): The docs.
-        batch_tag_ids (TagBatch): What predict returned, or a list of such arrays.
+        batch_tag_ids (LabelBatch): What predict returned, or a list of such arrays.
         """
         docs = as_list(docs)
         labels = join_labels(batch_tag_ids, "labels")
@@ -128,7 +128,7 @@ class DynselTagger(DynselComponent):
             write_tokens(docs, TAG, values, chosen)
         write_tags(docs, labels, names.ids, overwrite, names.space)
 
-    def compare(self, examples: list[Example], batch: TagBatch) -> Verdicts:
+    def compare(self, examples: list[Example], batch: LabelBatch) -> Verdicts:
         """See DynselComponent.compare: units are tokens."""
         return [
             (None if not gold or label == SPACE_TAG else gold == token.tag_, number)

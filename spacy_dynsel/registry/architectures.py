@@ -11,6 +11,7 @@ from ..pipeline.shim import wrap_engine
 from ..tasks.arc_eager.engine import ParsingEngine
 from ..tasks.bilou.engine import EntityEngine
 from ..tasks.bilou.gazetteers import Gazetteers
+from ..tasks.morphology.engine import MorphologyEngine
 from ..tasks.tagging.engine import TaggingEngine
 
 # Plain settings, or what a registered function has made.
@@ -55,6 +56,40 @@ def DynamicTagger(  # noqa: N802
         folds=folds,
     )
     return wrap_engine("dynsel_tagger", engine)
+
+
+def DynamicMorphologizer(  # noqa: N802
+    templates: TemplatesBlock,
+    learner: LearnerBlock,
+    seeds: int,
+    class_min_count: int,
+    class_min_share: float,
+    folds: int | None = None,
+) -> Model:
+    """A linear morphologizer with early exit. The score of a label is the sum over its
+    parts, the part of speech and each feature, and over the whole.
+
+    templates (dict or Templates): The templates, see make_templates. Those before the
+        first checkpoint read the word alone.
+    learner (dict or LearnerSettings): How to learn, see LearnerSettings. Since a label
+        has several parts, its margin is larger than that of a tagger.
+    seeds (int): How many learners to train at the same time, with different random
+        choices; their weights are averaged, so that only training takes longer.
+    class_min_count (int): How often a word has to occur in the training data to have
+        an ambiguity class.
+    class_min_share (float): The share of a word's occurrences that a label needs to be
+        part of its class.
+    folds (int): See DynamicTagger.
+    """
+    engine = MorphologyEngine(
+        _templates("templates", templates),
+        _learner("learner", learner),
+        seeds=seeds,
+        class_min_count=class_min_count,
+        class_min_share=class_min_share,
+        folds=folds,
+    )
+    return wrap_engine("dynsel_morphologizer", engine)
 
 
 def DynamicNER(  # noqa: N802

@@ -8,12 +8,13 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..base.settings import TASK_SETTINGS, LearnerSettings
+from ..pipeline.morphologizer import DynselMorphologizer
 from ..pipeline.ner import DynselNER
 from ..pipeline.parser import DynselParser
 from ..pipeline.tagger import DynselTagger
 from ..tasks.arc_eager import engine as transitions
 from ..tasks.bilou import engine as bilou
-from ..tasks.tagging import engine as tagging
+from ..tasks.labelling import engine as labelling
 
 
 def _templates(name: str) -> dict[str, Any]:
@@ -37,7 +38,7 @@ DEFAULT_TAGGER_MODEL = {
     "class_min_share": 0.4,
     "folds": None,
     "templates": _templates("tagger"),
-    "learner": _learner(**tagging.DEFAULTS),
+    "learner": _learner(**labelling.DEFAULTS),
 }
 
 
@@ -81,6 +82,62 @@ def make_tagger(
         keep_training_state=keep_training_state,
         overwrite=overwrite,
         neg_prefix=neg_prefix,
+        scorer=scorer,
+    )
+
+
+DEFAULT_MORPHOLOGIZER_MODEL = {
+    "@architectures": "spacy_dynsel.DynamicMorphologizer.v1",
+    "seeds": 3,
+    "class_min_count": 10,
+    "class_min_share": 0.4,
+    "folds": None,
+    "templates": _templates("morphologizer"),
+    "learner": _learner(margin=15.0, **labelling.DEFAULTS),
+}
+
+
+@Language.factory(  # type: ignore[untyped-decorator]
+    "dynsel_morphologizer",
+    assigns=["token.morph", "token.pos"],
+    default_config={
+        "model": DEFAULT_MORPHOLOGIZER_MODEL,
+        **DynselMorphologizer.defaults,
+        "scorer": {"@scorers": "spacy.morphologizer_scorer.v1"},
+    },
+    default_score_weights={
+        "pos_acc": 0.5,
+        "morph_acc": 0.5,
+        "morph_per_feat": None,
+        "morph_micro_p": None,
+        "morph_micro_r": None,
+        "morph_micro_f": None,
+    },
+)
+def make_morphologizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    margin: float | list[float],
+    n_threads: int,
+    cache_size: int,
+    confidence: bool,
+    keep_training_state: bool,
+    overwrite: bool,
+    extend: bool,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> DynselMorphologizer:
+    return DynselMorphologizer(
+        nlp.vocab,
+        model,
+        name,
+        margin=margin,
+        n_threads=n_threads,
+        cache_size=cache_size,
+        confidence=confidence,
+        keep_training_state=keep_training_state,
+        overwrite=overwrite,
+        extend=extend,
         scorer=scorer,
     )
 

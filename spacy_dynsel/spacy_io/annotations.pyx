@@ -1,5 +1,6 @@
-"""Reading and writing what components set: tags, entities, trees."""
+"""Reading and writing what components set: tags, morphology, entities, trees."""
 from libc.stdint cimport int32_t
+from spacy.parts_of_speech cimport univ_pos_t
 from spacy.structs cimport TokenC
 from spacy.tokens.doc cimport Doc, set_children_from_heads
 from spacy.typedefs cimport attr_t
@@ -54,6 +55,65 @@ def write_tags(
                     doc.c[i].tag = space_tag
                 else:
                     doc.c[i].tag = tags[labels[offset + i]]
+        offset += doc.length
+
+
+def write_morphs(
+    list docs not None,
+    const uint16_t[::1] labels not None,
+    const uint64_t[::1] morphs not None,
+    const uint8_t[::1] pos not None,
+    bint overwrite,
+) -> None:
+    """Set token.morph and token.pos.
+
+    docs (list[Doc]): The docs.
+    labels (array): The label of each token of all docs, SPACE_TAG for white space.
+    morphs (array), pos (array): For each label, and last for white space, the ID of
+        its features and its part of speech.
+    overwrite (bool): Whether to replace what is set.
+    """
+    cdef Doc doc
+    cdef Py_ssize_t offset = count_tokens(docs)
+    cdef Py_ssize_t n_labels = pos.shape[0] - 1
+    cdef Py_ssize_t i, label
+    cdef bint is_good = (
+        offset == labels.shape[0] and n_labels >= 0 and morphs.shape[0] == pos.shape[0]
+    )
+    if is_good:
+        for i in range(offset):
+            is_good &= labels[i] < n_labels or labels[i] == SPACE_TAG_C
+    if not is_good:
+        raise ValueError(
+            Errors.DS045.format(n_predictions=labels.shape[0], n_tokens=offset)
+        )
+    offset = 0
+    for doc in docs:
+        for i in range(doc.length):
+            label = min(<Py_ssize_t>labels[offset + i], n_labels)
+            if overwrite or doc.c[i].morph == 0:
+                doc.c[i].morph = morphs[label]
+            if overwrite or doc.c[i].pos == 0:
+                doc.c[i].pos = <univ_pos_t>pos[label]
+        offset += doc.length
+
+
+def set_morphs(list docs not None, const uint64_t[::1] morphs not None) -> None:
+    """Set token.morph.
+
+    morphs (array): For each token of all docs the ID of its features.
+    """
+    cdef Doc doc
+    cdef Py_ssize_t offset = count_tokens(docs)
+    cdef Py_ssize_t i
+    if offset != morphs.shape[0]:
+        raise ValueError(
+            Errors.DS045.format(n_predictions=morphs.shape[0], n_tokens=offset)
+        )
+    offset = 0
+    for doc in docs:
+        for i in range(doc.length):
+            doc.c[i].morph = morphs[offset + i]
         offset += doc.length
 
 
@@ -197,6 +257,15 @@ def read_pos(Doc doc not None):
     for i in range(doc.length):
         view[i] = <uint8_t>doc.c[i].pos
     return pos
+
+
+def read_morphs(Doc doc not None):
+    """The IDs of token.morph, 0 where none is set."""
+    morphs = np.empty(doc.length, dtype="uint64")
+    cdef uint64_t[::1] view = morphs
+    for i in range(doc.length):
+        view[i] = doc.c[i].morph
+    return morphs
 
 
 def read_tags(Doc doc not None):

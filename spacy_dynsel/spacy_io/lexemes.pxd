@@ -4,7 +4,7 @@ from spacy.strings cimport StringStore
 from spacy.structs cimport LexemeC
 from spacy.typedefs cimport attr_t
 
-from ..core.forms.cached cimport CachedScorer
+from ..core.forms.word_scorer cimport WordScorer
 from ..core.lexicon cimport Arena, Lexicon
 from ..core.program cimport LexemeRecC, Program
 from ..core.typedefs cimport atom_t, uint32_t, uint64_t
@@ -52,7 +52,7 @@ cdef class LexemeReader:
     ) except -1
     cdef int check(self, Lexicon lexicon) except -1
     cdef int check_program(self, Lexicon lexicon, Program program) except -1
-    cdef int check_scorer(self, Lexicon lexicon, CachedScorer scorer) except -1
+    cdef int check_scorer(self, Lexicon lexicon, WordScorer scorer) except -1
 
 
 cdef bint is_common_space(uint64_t orth) noexcept nogil

@@ -166,12 +166,12 @@ cdef class LexemeReader:
             raise ValueError(Errors.DS216.format(what="templates and a lexicon"))
         return 0
 
-    cdef int check_scorer(self, Lexicon lexicon, CachedScorer scorer) except -1:
+    cdef int check_scorer(self, Lexicon lexicon, WordScorer scorer) except -1:
         """Raise an error unless a scorer and the records of a lexicon fit."""
         cdef size_t i
         cdef uint64_t limit
         self.check_program(lexicon, scorer.program)
-        if scorer.c.stages == NULL or not lexicon.has_rows(scorer):
+        if not scorer.is_made() or not lexicon.has_rows(scorer):
             raise ValueError(Errors.DS216.format(what="a scorer and a lexicon"))
         for i in range(scorer.lexical_limits.size()):
             limit = self._limits[scorer.lexical_limits[i].column]

@@ -274,6 +274,15 @@ def find_untagged(list docs not None) -> list:
     return untagged
 
 
+def read_orths(Doc doc not None):
+    """The string IDs of token.orth."""
+    orths = np.empty(doc.length, dtype="uint64")
+    cdef uint64_t[::1] view = orths
+    for i in range(doc.length):
+        view[i] = doc.c[i].lex.orth
+    return orths
+
+
 def read_lowers(Doc doc not None):
     """The string IDs of token.lower; where the vocabulary has none, those of the words
     in lower case."""

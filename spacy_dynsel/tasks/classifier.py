@@ -1,6 +1,5 @@
 """A linear classifier with early exit: its templates, and its weights in both forms."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,12 +12,14 @@ from ..base.errors import Errors
 from ..base.settings import LearnerSettings
 from ..base.templates import Templates
 from ..core.forms.cached import CachedScorer
+from ..core.forms.factored import FactoredScorer
 from ..core.forms.packing import (
     check_weights,
     compile_weights,
     pack_weights,
     unpack_weights,
 )
+from ..core.label_parts import LabelParts
 from ..core.learner import Learner
 from ..core.program import Program
 from ..core.recorder import Recorder
@@ -130,6 +131,9 @@ class Classifier(Part):
         training while there are two checkpoints or more to come. A lead that rests on
         few templates is worth less: asked for less in training, it is worth as much as
         a later one of the same size when a decision is made.
+
+    label_parts (LabelParts): What labels are made of, if they have parts. An engine sets
+        it before it starts to learn.
     """
 
     def __init__(
@@ -162,6 +166,7 @@ class Classifier(Part):
 
     def _reset(self) -> None:
         self.n_labels = 0
+        self.label_parts: LabelParts | None = None
         self.used_settings = self.settings
         self.learners: list[Learner] = []
         # Each of these leaves out a part of the data.
@@ -174,6 +179,24 @@ class Classifier(Part):
     @property
     def n_stages(self) -> int:
         return len(self.templates.checkpoints)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many things have weights: labels, and their parts."""
+        parts = self.label_parts
+        return self.n_labels if parts is None else parts.n_outputs
+
+    @property
+    def has_wholes(self) -> list[bool]:
+        """For each template whether it has weights for whole labels, where labels have
+        parts. What a single neighbour says is said about parts: rows of these are
+        short."""
+        return [
+            any(atom.column not in self.program.lexical for atom in template.atoms)
+            or {atom.place for atom in template.atoms} == {"0"}
+            or len({atom.place for atom in template.atoms}) > 1
+            for template in self.templates.templates
+        ]
 
     def mean_templates(self, stage_counts: np.ndarray) -> float:
         """The mean number of templates that some decisions read."""
@@ -212,7 +235,8 @@ class Classifier(Part):
         self.n_labels = n_labels
         if self._scorer is not None:
             # The form of the weights depends on the number of labels.
-            packed = self.form.pack(*self.form.unpack(self._scorer), n_labels)
+            weights = self.form.unpack(self._scorer)
+            packed = self.form.pack(*weights, n_labels, **self._options)
             self._make_scorer(packed, self._scorer.scale, self._options)
 
     def fit_learners(self) -> None:
@@ -259,9 +283,9 @@ class Classifier(Part):
             # Learners may have gone on with more labels.
             smallest = self.used_settings.smallest_weight
             keys, labels, weights, scale = compile_weights(
-                keys, labels, values, self.n_labels, smallest
+                keys, labels, values, self.n_outputs, smallest
             )
-            packed = self.form.pack(keys, labels, weights, self.n_labels)
+            packed = self.form.pack(keys, labels, weights, self.n_labels, **options)
             self._make_scorer(packed, scale, options)
         elif options != self._options:
             arrays = self.form.get_arrays(self._scorer)
@@ -285,9 +309,10 @@ class Classifier(Part):
             raise ValueError(Errors.DS035.format(what="its scale is malformed"))
         self.templates.check_lines(meta.get("templates"))
         packed = {part: arrays[section] for part, section in parts.items()}
-        self.form.check(packed, n_labels)
+        self.form.check(packed, n_labels, **options)
         loaded = self.blank()
         loaded.n_labels = n_labels
+        loaded.label_parts = options.get("parts")
         loaded._make_scorer(packed, scale, options)
         return loaded
 
@@ -309,7 +334,11 @@ class Classifier(Part):
             early = [self._early_share * settings.margin] * (self.n_stages - 2)
             late = [settings.margin] * (self.n_stages - len(early))
             settings = replace(settings, margin=[*early, *late])
-        return Learner(self.program, self.n_labels, settings)
+        if self.label_parts is None:
+            return Learner(self.program, self.n_labels, settings)
+        return Learner(
+            self.program, self.n_labels, settings, self.label_parts, self.has_wholes
+        )
 
 
 class CachedForm:
@@ -319,22 +348,26 @@ class CachedForm:
 
     @staticmethod
     def pack(
-        keys: np.ndarray, labels: np.ndarray, weights: np.ndarray, n_labels: int
+        keys: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray,
+        n_labels: int,
+        **options: Any,
     ) -> dict[str, np.ndarray]:
         index, slots = pack_weights(keys, labels, weights, n_labels)
         return {"index": index, "slots": slots}
 
     @staticmethod
-    def check(packed: dict[str, np.ndarray], n_labels: int) -> None:
+    def check(packed: dict[str, np.ndarray], n_labels: int, **options: Any) -> None:
         check_weights(packed["index"], packed["slots"], n_labels)
 
     @staticmethod
     def unpack(scorer: CachedScorer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return unpack_weights(scorer.index, scorer.slots)
+        return unpack_weights(scorer.weights.index, scorer.weights.slots)
 
     @staticmethod
     def get_arrays(scorer: CachedScorer) -> dict[str, np.ndarray]:
-        return {"index": scorer.index, "slots": scorer.slots}
+        return {"index": scorer.weights.index, "slots": scorer.weights.slots}
 
     @staticmethod
     def make(
@@ -347,6 +380,78 @@ class CachedForm:
         return CachedScorer(
             program, n_labels, packed["index"], packed["slots"], scale, **options
         )
+
+
+class FactoredForm:
+    """Candidates that the lexicon keeps for each word, and weights of the parts of
+    labels; see FactoredScorer."""
+
+    # Index and slots of the weights of parts, and the same of those of whole labels.
+    parts = ("index", "slots", "starts", "wholes")
+
+    @staticmethod
+    def pack(
+        keys: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray,
+        n_labels: int,
+        *,
+        parts: LabelParts,
+        **options: Any,
+    ) -> dict[str, np.ndarray]:
+        n_parts = parts.n_parts
+        of_parts, of_wholes = labels < n_parts, labels >= n_parts
+        index, slots = pack_weights(
+            keys[of_parts], labels[of_parts], weights[of_parts], n_parts
+        )
+        starts, wholes = pack_weights(
+            keys[of_wholes], labels[of_wholes] - n_parts, weights[of_wholes], n_labels
+        )
+        return {"index": index, "slots": slots, "starts": starts, "wholes": wholes}
+
+    @staticmethod
+    def check(
+        packed: dict[str, np.ndarray],
+        n_labels: int,
+        *,
+        parts: LabelParts,
+        **options: Any,
+    ) -> None:
+        check_weights(packed["index"], packed["slots"], parts.n_parts)
+        check_weights(packed["starts"], packed["wholes"], n_labels)
+
+    @staticmethod
+    def unpack(scorer: FactoredScorer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        one = unpack_weights(scorer.weights.index, scorer.weights.slots)
+        other = unpack_weights(scorer.wholes.index, scorer.wholes.slots)
+        n_parts = np.uint32(scorer.parts.n_parts)
+        keys = np.concatenate([one[0], other[0]])
+        labels = np.concatenate([one[1], other[1] + n_parts])
+        order = np.lexsort((labels, keys))
+        weights = np.concatenate([one[2], other[2]])
+        return keys[order], labels[order], weights[order]
+
+    @staticmethod
+    def get_arrays(scorer: FactoredScorer) -> dict[str, np.ndarray]:
+        return {
+            "index": scorer.weights.index,
+            "slots": scorer.weights.slots,
+            "starts": scorer.wholes.index,
+            "wholes": scorer.wholes.slots,
+        }
+
+    @staticmethod
+    def make(
+        program: Program,
+        n_labels: int,
+        packed: dict[str, np.ndarray],
+        scale: float,
+        *,
+        parts: LabelParts,
+        **options: Any,
+    ) -> FactoredScorer:
+        arrays = [packed[name] for name in FactoredForm.parts]
+        return FactoredScorer(program, parts, *arrays, scale=scale, **options)
 
 
 class SlotForm:
@@ -405,19 +510,3 @@ def mean_weights(
         (unique & 0xFFFFFFFF).astype("uint32"),
         means,
     )
-
-
-def scale_margins(
-    margin: float | list[float], n_stages: int, scale: float
-) -> list[int]:
-    """Margins as the integers that scores are compared with, for each stage but the
-    last."""
-    if not isinstance(margin, (list, tuple)):
-        return [_scale_margin(margin, scale)] * (n_stages - 1)
-    return [_scale_margin(one, scale) for one in margin]
-
-
-def _scale_margin(margin: float, scale: float) -> int:
-    scaled = margin * scale
-    # Larger than any lead: never exit early.
-    return 1 << 17 if scaled > 1 << 16 else math.ceil(scaled)

@@ -165,6 +165,11 @@ class Engine(Resumable):
     def get_counts(self, batch: Any) -> dict[str, np.ndarray]:
         """How many decisions of a prediction each classifier made at each stage."""
 
+    def get_label_counts(self, batch: Any) -> dict[str, np.ndarray]:
+        """How many labels the decisions of a prediction scored at each stage, for
+        classifiers that do not score all of them."""
+        return {}
+
     @abstractmethod
     def judge(self, batch: Any, golds: Sequence[Any]) -> np.ndarray:
         """Which of the decisions whose gold annotation is known are right."""

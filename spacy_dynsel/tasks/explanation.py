@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.templates import Templates
+from .margins import NEVER
 
 
 class Explanation(NamedTuple):
@@ -19,6 +20,7 @@ class Explanation(NamedTuple):
     contributions (dict): For each of them what it added to the label and to the
         runner-up; under "bias", what was added to labels whatever the token; under
         "first pass", what another model found that has read the token before.
+    n_labels (int): The number of labels that were left for the last stage.
     """
 
     label: str
@@ -27,6 +29,7 @@ class Explanation(NamedTuple):
     stage: int
     n_templates: int
     contributions: dict[str, tuple[float, float]]
+    n_labels: int = 0
 
 
 class Explainer:
@@ -36,6 +39,8 @@ class Explainer:
     scorer (CachedScorer): Its compiled weights.
     margins (list[int]): The margin of each stage but the last.
     outputs (Sequence[str]): The names of the labels.
+    n_candidates (int): With how many labels at most a decision leaves the first stage;
+        0 if no stage rules any out.
     """
 
     def __init__(
@@ -44,7 +49,9 @@ class Explainer:
         scorer: Any,
         margins: list[int],
         outputs: Sequence[str],
+        n_candidates: int = 0,
     ) -> None:
+        self.n_candidates = n_candidates
         self.names = [str(template) for template in templates.templates]
         self.checkpoints = templates.checkpoints
         self.scorer = scorer
@@ -78,8 +85,11 @@ class Explainer:
             ranked = choices[np.argsort(-scores[choices], kind="stable")]
             second = int(ranked[1]) if len(ranked) > 1 else -1
             lead = int(scores[ranked[0]] - scores[second]) if second >= 0 else 0
+            n_labels = len(choices)
             if second < 0 or lead >= self.margins[stage]:
                 break
+            if self.n_candidates:
+                choices = self._keep(ranked, scores, stage)
         contributions = {self.names[t]: parts[t] for t in range(end)}
         contributions.update(given)
         return Explanation(
@@ -95,4 +105,16 @@ class Explainer:
                 )
                 for name, row in contributions.items()
             },
+            n_labels=n_labels,
         )
+
+    def _keep(self, ranked: np.ndarray, scores: np.ndarray, stage: int) -> np.ndarray:
+        """The labels that go on after a stage, in their order.
+
+        ranked (array): Those that it scored, the best first.
+        """
+        margin = self.margins[stage]
+        close = ranked[scores[ranked] > scores[ranked[0]] - margin]
+        if stage == 0 and margin < NEVER:
+            close = close[: self.n_candidates]
+        return np.sort(close)

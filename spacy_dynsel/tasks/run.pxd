@@ -21,7 +21,7 @@ cdef class DocRun:
     cdef uint64_t* counts             # [threads][counts], or NULL without tokens
     cdef int n_counts
     cdef object _counts
-    cdef int _n_threads
+    cdef int n_threads                # that work
     cdef vector[int] _shares          # [shares + 1] into docs
     cdef atomic_int _next_share
     cdef vector[PyObject*] _scratch   # by thread: an Arena, or NULL

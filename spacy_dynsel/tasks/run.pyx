@@ -48,11 +48,11 @@ cdef class DocRun:
                 self._shares.push_back(i + 1)
                 size = 0
         self._next_share.store(0)
-        self._n_threads = max(1, min(n_threads, <int>self._shares.size() - 1))
-        self._scratch.resize(self._n_threads, NULL)
+        self.n_threads = max(1, min(n_threads, <int>self._shares.size() - 1))
+        self._scratch.resize(self.n_threads, NULL)
         self._arenas = []
         self.n_counts = n_counts
-        self._counts = np.zeros((self._n_threads, n_counts), dtype="uint64")
+        self._counts = np.zeros((self.n_threads, n_counts), dtype="uint64")
         if self.n_tokens:
             counts = self._counts
             self.counts = &counts[0, 0]
@@ -63,7 +63,7 @@ cdef class DocRun:
         cdef bint has_memory
         cdef void* run = <void*>self
         with nogil:
-            has_memory = run_workers(self._n_threads, call_work, run)
+            has_memory = run_workers(self.n_threads, call_work, run)
         if self.error is not None:
             raise self.error
         if not has_memory:
@@ -108,7 +108,7 @@ cdef class DocRun:
     cdef object sum_counts(self):
         """The counts of all threads."""
         # One row is not worth a call of numpy, which single docs would feel.
-        return self._counts[0] if self._n_threads == 1 else self._counts.sum(axis=0)
+        return self._counts[0] if self.n_threads == 1 else self._counts.sum(axis=0)
 
 
 cdef void call_work(void* run, int thread) noexcept nogil:

@@ -1,7 +1,9 @@
 from libcpp.vector cimport vector
 
-from ..program cimport AtomC, ContextC, LexemeRecC, MAX_ATOMS, Program, ProgramC
-from ..typedefs cimport atom_t, feat_t, int8_t, score_t, uint16_t, uint32_t, uint64_t
+from ..program cimport AtomC, ContextC, LexemeRecC, MAX_ATOMS, ProgramC
+from ..typedefs cimport int8_t, score_t, uint16_t
+from .packing cimport PackedC
+from .word_scorer cimport WordScorer
 
 cdef extern from "kernels.hpp" nogil:
     void DYNSEL_PREFETCH(const void* address)
@@ -73,43 +75,14 @@ cdef struct CachedScorerC:
     int* fused_templates
     TableC* tables
     int* hashed              # [templates]
-    const uint32_t* index    # [buckets + 1] into slots
-    const uint32_t* narrow   # slots, for up to 256 labels, or NULL
-    const uint64_t* wide     # slots, for more
-    int shift                # a key's bucket is key >> shift
+    PackedC packed
     const score_t* bias      # [width] added to all scores, or NULL
-
-
-cdef struct LimitC:
-    # How many values of a column the tables have room for.
-    int column
-    uint64_t n_values
 
 
 cdef struct DecisionC:
     int label                # the best one so far, if the decision is not made yet
     int stage                # where the decision was made, from 0
     bint is_made
-
-
-cdef inline void add_slots(
-    const CachedScorerC* scorer, feat_t key, score_t* scores
-) noexcept nogil:
-    """Add the weights of one feature to the scores."""
-    cdef uint32_t bucket = key >> scorer.shift
-    cdef uint32_t check = key & 0xFFFF
-    cdef uint32_t i, slot
-    cdef uint64_t slot_wide
-    if scorer.narrow != NULL:
-        for i in range(scorer.index[bucket], scorer.index[bucket + 1]):
-            slot = scorer.narrow[i]
-            if slot >> 16 == check:
-                scores[(slot >> 8) & 0xFF] += <int8_t>(slot & 0xFF)
-    else:
-        for i in range(scorer.index[bucket], scorer.index[bucket + 1]):
-            slot_wide = scorer.wide[i]
-            if slot_wide >> 48 == check:
-                scores[(slot_wide >> 8) & 0xFFFF] += <int8_t>(slot_wide & 0xFF)
 
 
 cdef inline void prefetch_rows(const LexemeRecC* record) noexcept nogil:
@@ -120,9 +93,11 @@ cdef inline void prefetch_rows(const LexemeRecC* record) noexcept nogil:
         line += 64
 
 
-cdef void fill_rows(const CachedScorerC* scorer, LexemeRecC* record, score_t* rows) noexcept nogil
 cdef void sum_fused(
     const CachedScorerC* scorer, int stage, const ContextC* context, score_t* sums
+) noexcept nogil
+cdef void add_stage(
+    const CachedScorerC* scorer, int s, const ContextC* context, score_t* scores
 ) noexcept nogil
 cdef DecisionC decide(
     const CachedScorerC* scorer,
@@ -135,19 +110,12 @@ cdef DecisionC decide(
 ) noexcept nogil
 
 
-cdef class CachedScorer:
-    cdef readonly Program program
-    cdef readonly object index
-    cdef readonly object slots
-    cdef readonly float scale
+cdef class CachedScorer(WordScorer):
     cdef readonly dict cardinalities
-    cdef readonly object bias
     cdef vector[StageC] _stages
     cdef vector[FusedC] _fused
     cdef vector[int] _fused_templates
     cdef vector[TableC] _tables
-    cdef vector[LimitC] lexical_limits
-    cdef vector[LimitC] dynamic_limits
     cdef vector[int] _hashed
     cdef object _table_rows
     cdef CachedScorerC c

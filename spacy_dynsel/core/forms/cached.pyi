@@ -1,19 +1,15 @@
 import numpy as np
 
 from ..program import Program
+from .word_scorer import WordScorer
 
 def kernel_names() -> list[str]: ...
 def run_kernels(
     kind: int, rows: np.ndarray, limits: np.ndarray, margin: int
 ) -> tuple[list[int], int, int]: ...
 
-class CachedScorer:
-    program: Program
-    index: np.ndarray
-    slots: np.ndarray
-    scale: float
+class CachedScorer(WordScorer):
     cardinalities: dict[str, int]
-    bias: np.ndarray | None
 
     def __init__(
         self,
@@ -25,8 +21,6 @@ class CachedScorer:
         cardinalities: dict[str, int],
         bias: dict[int, int] | None = None,
     ) -> None: ...
-    @property
-    def n_labels(self) -> int: ...
     @property
     def width(self) -> int: ...
     @property

@@ -13,21 +13,26 @@ import numpy as np
 from ...base.errors import Errors
 
 from ..large_pages import allocate
-from .packing import check_weights
 
 from ..hashing cimport finish, mix
-from ..program cimport MAX_PLACES, get_atom, get_key
-from .packing cimport LABEL_LIMIT, NARROW_LABELS, get_bucket_bits
+from ..leads cimport get_margin
+from ..program cimport MAX_PLACES, Program, get_atom, get_key
+from ..typedefs cimport feat_t, uint32_t, uint64_t
+from .packing cimport (
+    PackedWeights,
+    add_features,
+    add_weights,
+    prefetch_index,
+    prefetch_weights,
+)
+from .word_scorer cimport MAX_TEMPLATES, LimitC
 
 cdef enum:
     MAX_STAGES = 0x7FFFFFFF
-    MAX_TEMPLATES = 256
     # Dense rows pay as long as they are not much longer than what they add up.
     MAX_DENSE_WIDTH = 512
     MAX_FUSED_ROWS = 16
     MAX_TABLE_BYTES = 1 << 22
-    # How many features to prefetch before the first one is used.
-    AHEAD = 16
 
 
 cdef class CachedScorer:
@@ -52,37 +57,15 @@ cdef class CachedScorer:
         dict cardinalities not None,
         dict bias=None,
     ):
-        cdef const uint32_t[::1] narrow
-        cdef const uint64_t[::1] wide
         cdef score_t[::1] bias_view
-        if (
-            self.program is not None
-            or not 0 <= n_labels <= LABEL_LIMIT
-            or program.c.n_templates > MAX_TEMPLATES
-        ):
-            raise ValueError(Errors.DS216.format(what=f"a scorer of {n_labels} labels"))
-        check_weights(np.asarray(index), slots, n_labels)
-        self.program = program
-        self.index = np.asarray(index)
-        # At least one element, so that there is an address.
-        self.slots = slots if len(slots) else np.zeros(1, dtype=slots.dtype)
-        self.scale = scale
+        self.set_weights(program, PackedWeights(index, slots, n_labels), scale)
         self.cardinalities = cardinalities
         self.c.program = &program.c
         self.c.kernels = best_kernels()
         self.c.n_labels = n_labels
         self.c.width = (max(n_labels, 1) + LANES - 1) // LANES * LANES
         self.c.n_stages = program.c.n_stages
-        self.c.index = &index[0]
-        self.c.narrow = NULL
-        self.c.wide = NULL
-        if n_labels <= NARROW_LABELS:
-            narrow = self.slots
-            self.c.narrow = &narrow[0]
-        else:
-            wide = self.slots
-            self.c.wide = &wide[0]
-        self.c.shift = 32 - get_bucket_bits(index.shape[0])
+        self.c.packed = self.weights.c
         self.c.bias = NULL
         self.bias = None
         if bias and any(bias.values()):
@@ -92,11 +75,6 @@ cdef class CachedScorer:
             bias_view = self.bias
             self.c.bias = &bias_view[0]
         self._compile()
-        self.slots = slots
-
-    @property
-    def n_labels(self) -> int:
-        return self.c.n_labels
 
     @property
     def width(self) -> int:
@@ -244,67 +222,42 @@ cdef class CachedScorer:
                         break
                     values[i] = 0
                     i += 1
-            add_features(&self.c, keys.data(), size, rows, self.c.width)
+            add_features(&self.c.packed, keys.data(), size, rows, self.c.width)
         table.rows = rows
         self._tables.push_back(table)
         return 0
 
+    cdef bint is_made(self) noexcept nogil:
+        return self.c.stages != NULL
 
-cdef inline void prefetch_slots(const CachedScorerC* scorer, feat_t key) noexcept nogil:
-    cdef uint32_t first = scorer.index[key >> scorer.shift]
-    if scorer.narrow != NULL:
-        DYNSEL_PREFETCH(&scorer.narrow[first])
-    else:
-        DYNSEL_PREFETCH(&scorer.wide[first])
+    cdef size_t count_row_bytes(self) noexcept nogil:
+        return <size_t>self.c.n_rows * self.c.width * sizeof(score_t)
 
-
-cdef void add_features(
-    const CachedScorerC* scorer, const feat_t* keys, size_t n, score_t* scores, size_t step
-) noexcept nogil:
-    """Add the weights of many features, without waiting for each.
-
-    scores: Where those of the first go; those of the next one go a step further.
-    """
-    cdef size_t i
-    for i in range(min(n, <size_t>(2 * AHEAD))):
-        DYNSEL_PREFETCH(&scorer.index[keys[i] >> scorer.shift])
-    for i in range(min(n, <size_t>AHEAD)):
-        prefetch_slots(scorer, keys[i])
-    for i in range(n):
-        if i + 2 * AHEAD < n:
-            DYNSEL_PREFETCH(&scorer.index[keys[i + 2 * AHEAD] >> scorer.shift])
-        if i + AHEAD < n:
-            prefetch_slots(scorer, keys[i + AHEAD])
-        add_slots(scorer, keys[i], scores + i * step)
-
-
-cdef void fill_rows(
-    const CachedScorerC* scorer, LexemeRecC* record, score_t* rows
-) noexcept nogil:
-    """Fill the fused rows of a lexeme: for each the sum of its templates."""
-    cdef ContextC context
-    cdef LexemeRecC* places[MAX_PLACES]
-    cdef feat_t[MAX_TEMPLATES] keys
-    cdef const FusedC* fused
-    cdef int i, j
-    for i in range(MAX_PLACES):
-        places[i] = record
-    context.lexemes = places
-    context.dynamic = NULL
-    memset(rows, 0, <size_t>scorer.n_rows * scorer.width * sizeof(score_t))
-    for i in range(scorer.n_fused):
-        fused = &scorer.fused[i]
-        for j in range(fused.first, fused.end):
-            keys[j - fused.first] = get_key(
-                &scorer.program.templates[scorer.fused_templates[j]], &context
+    cdef void fill(self, LexemeRecC* record, char* rows) noexcept nogil:
+        """Fill the fused rows of a lexeme: for each the sum of its templates."""
+        cdef LexemeRecC* places[MAX_PLACES]
+        cdef feat_t[MAX_TEMPLATES] keys
+        cdef ContextC context
+        cdef const FusedC* fused
+        cdef int i, j
+        for i in range(MAX_PLACES):
+            places[i] = record
+        context.lexemes = places
+        context.dynamic = NULL
+        memset(rows, 0, self.count_row_bytes())
+        for i in range(self.c.n_fused):
+            fused = &self.c.fused[i]
+            for j in range(fused.first, fused.end):
+                keys[j - fused.first] = get_key(
+                    &self.c.program.templates[self.c.fused_templates[j]], &context
+                )
+            add_features(
+                &self.c.packed,
+                keys,
+                fused.end - fused.first,
+                <score_t*>rows + <size_t>fused.row * self.c.width,
+                0,
             )
-        add_features(
-            scorer,
-            keys,
-            fused.end - fused.first,
-            rows + <size_t>fused.row * scorer.width,
-            0,
-        )
 
 
 cdef inline int get_fused(
@@ -334,6 +287,41 @@ cdef void sum_fused(
     scorer.kernels.sum_rows(sums, rows, n_rows, scorer.width)
 
 
+cdef void add_stage(
+    const CachedScorerC* scorer, int s, const ContextC* context, score_t* scores
+) noexcept nogil:
+    """Add what the templates of a stage say to the scores. What sum_fused gives for the
+    first stage is in them already."""
+    cdef const score_t* rows[MAX_ROWS]
+    cdef feat_t[MAX_TEMPLATES] keys
+    cdef const StageC* stage = &scorer.stages[s]
+    cdef const TableC* table
+    cdef int i, j
+    cdef int n_rows = 1
+    cdef int n_keys = 0
+    cdef size_t row
+    for i in range(stage.first_hashed, stage.end_hashed):
+        keys[n_keys] = get_key(&scorer.program.templates[scorer.hashed[i]], context)
+        prefetch_index(&scorer.packed, keys[n_keys])
+        n_keys += 1
+    rows[0] = scores
+    if s:
+        n_rows += get_fused(scorer, s, context, &rows[1])
+    for i in range(stage.first_table, stage.end_table):
+        table = &scorer.tables[i]
+        row = get_atom(&table.atoms[0], context)
+        for j in range(1, table.n_atoms):
+            row += get_atom(&table.atoms[j], context) * table.strides[j]
+        rows[n_rows] = table.rows + row * scorer.width
+        n_rows += 1
+    if n_rows > 1:
+        scorer.kernels.sum_rows(scores, rows, n_rows, scorer.width)
+    for i in range(n_keys):
+        prefetch_weights(&scorer.packed, keys[i])
+    for i in range(n_keys):
+        add_weights(&scorer.packed, keys[i], scores)
+
+
 cdef DecisionC decide(
     const CachedScorerC* scorer,
     const ContextC* context,
@@ -353,40 +341,13 @@ cdef DecisionC decide(
     first_stage: Where to go on; what is before is in the scores.
     end_stage: Where to stop for now, if the decision is not made by then.
     """
-    cdef const score_t* rows[MAX_ROWS]
-    cdef feat_t[MAX_TEMPLATES] keys
-    cdef const StageC* stage
-    cdef const TableC* table
     cdef Verdict verdict
     cdef DecisionC decision
     cdef int s = first_stage
-    cdef int i, j, n_rows, n_keys, margin
-    cdef size_t row
+    cdef int margin
     while True:
-        stage = &scorer.stages[s]
-        n_keys = 0
-        for i in range(stage.first_hashed, stage.end_hashed):
-            keys[n_keys] = get_key(&scorer.program.templates[scorer.hashed[i]], context)
-            DYNSEL_PREFETCH(&scorer.index[keys[n_keys] >> scorer.shift])
-            n_keys += 1
-        rows[0] = scores
-        n_rows = 1
-        if s:
-            n_rows += get_fused(scorer, s, context, &rows[1])
-        for i in range(stage.first_table, stage.end_table):
-            table = &scorer.tables[i]
-            row = get_atom(&table.atoms[0], context)
-            for j in range(1, table.n_atoms):
-                row += get_atom(&table.atoms[j], context) * table.strides[j]
-            rows[n_rows] = table.rows + row * scorer.width
-            n_rows += 1
-        if n_rows > 1:
-            scorer.kernels.sum_rows(scores, rows, n_rows, scorer.width)
-        for i in range(n_keys):
-            prefetch_slots(scorer, keys[i])
-        for i in range(n_keys):
-            add_slots(scorer, keys[i], scores)
-        margin = margins[s] if s + 1 < scorer.n_stages else 0
+        add_stage(scorer, s, context, scores)
+        margin = get_margin(margins, s, scorer.n_stages)
         verdict = scorer.kernels.judge(scores, limits, scorer.width, max(margin, 1))
         decision.is_made = margin == 0 or verdict.close <= 1
         if decision.is_made:

@@ -18,6 +18,8 @@ from ...base.errors import Errors
 cdef enum:
     MIN_BUCKET_BITS = 16
     MAX_BUCKET_BITS = 22
+    # How many features to prefetch before the first one is used.
+    AHEAD = 16
 
 MAX_LABELS = LABEL_LIMIT
 # The largest integer weight.
@@ -181,6 +183,56 @@ cdef list mark_labels(const slot_t[::1] slots, int n_labels):
         if get_label(slots[i]) < <uint32_t>n_labels:
             found[get_label(slots[i])] = True
     return [label for label in range(n_labels) if found[label]]
+
+
+cdef class PackedWeights:
+    """Weights of a file, checked and ready to be looked up.
+
+    index (array), slots (array): See pack_weights.
+    n_labels (int): How many labels there are.
+    """
+
+    def __init__(self, const uint32_t[::1] index not None, slots, int n_labels):
+        cdef const uint32_t[::1] narrow
+        cdef const uint64_t[::1] wide
+        if self.index is not None or not 0 <= n_labels <= LABEL_LIMIT:
+            raise ValueError(Errors.DS216.format(what=f"weights of {n_labels} labels"))
+        check_weights(np.asarray(index), slots, n_labels)
+        # At least one element, so that there is an address.
+        self._slots = slots if len(slots) else np.zeros(1, dtype=slots.dtype)
+        self.c.index = &index[0]
+        self.c.narrow = NULL
+        self.c.wide = NULL
+        if n_labels <= NARROW_LABELS:
+            narrow = self._slots
+            self.c.narrow = &narrow[0]
+        else:
+            wide = self._slots
+            self.c.wide = &wide[0]
+        self.c.shift = 32 - get_bucket_bits(index.shape[0])
+        self.n_labels = n_labels
+        self.slots = slots
+        self.index = np.asarray(index)
+
+
+cdef void add_features(
+    const PackedC* packed, const feat_t* keys, size_t n, score_t* scores, size_t step
+) noexcept nogil:
+    """Add the weights of many features, without waiting for each.
+
+    scores: Where those of the first go; those of the next one go a step further.
+    """
+    cdef size_t i
+    for i in range(min(n, <size_t>(2 * AHEAD))):
+        prefetch_index(packed, keys[i])
+    for i in range(min(n, <size_t>AHEAD)):
+        prefetch_weights(packed, keys[i])
+    for i in range(n):
+        if i + 2 * AHEAD < n:
+            prefetch_index(packed, keys[i + 2 * AHEAD])
+        if i + AHEAD < n:
+            prefetch_weights(packed, keys[i + AHEAD])
+        add_weights(packed, keys[i], scores + i * step)
 
 
 cdef int get_bucket_bits(Py_ssize_t n_index) noexcept:

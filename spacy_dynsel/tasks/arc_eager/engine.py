@@ -18,16 +18,11 @@ from ...core.recorder import Recorder
 from ...spacy_io.annotations import read_tags
 from ...spacy_io.lexemes import LEXICAL_COLUMNS, LexemeReader
 from ...spacy_io.tokens import find_words, read_sent_starts
-from ..classifier import (
-    Classifier,
-    SlotForm,
-    check_count,
-    find_columns,
-    scale_margins,
-)
+from ..classifier import Classifier, SlotForm, check_count, find_columns
 from ..engine import Engine, Margin, Snapshot, Start
 from ..evidence import Evidence, scale_leads
 from ..folds import get_fold
+from ..margins import scale_margins
 from ..word_tables import is_lookup
 from .decode import ROOT, SPACE, ParseBatch, parse
 from .explain import ParseExplanation, explain_trees

@@ -20,11 +20,12 @@ from ...core.program import Program
 from ...core.recorder import Recorder
 from ...spacy_io.lexemes import LEXICAL_COLUMNS, N_CASES, LexemeReader
 from ...spacy_io.tokens import find_words
-from ..classifier import CachedForm, Classifier, Inputs, find_columns, scale_margins
+from ..classifier import CachedForm, Classifier, Inputs, find_columns
 from ..engine import Engine, Margin, Snapshot, Start
 from ..evidence import NO_RIVAL, Evidence, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
+from ..margins import scale_margins
 from ..word_tables import N_RESERVED, NO_TABLE
 from .actions import KEEP
 from .decode import NO_DECISION, EntityBatch, predict

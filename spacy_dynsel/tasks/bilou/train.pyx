@@ -5,7 +5,8 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...core.forms.cached cimport CachedScorer, add_slots
+from ...core.forms.cached cimport CachedScorer
+from ...core.forms.packing cimport add_weights
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport ContextC, LexemeRecC, get_key
@@ -462,8 +463,8 @@ cdef class Explaining(Readings):
                         s.flags[step], open_type, action
                     )
                 for t in range(scorer.c.program.n_templates):
-                    add_slots(
-                        &scorer.c,
+                    add_weights(
+                        &scorer.weights.c,
                         get_key(&scorer.c.program.templates[t], &context),
                         &part_view[token, t, 0],
                     )

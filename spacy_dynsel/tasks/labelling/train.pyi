@@ -1,15 +1,16 @@
 import numpy as np
 from spacy.tokens import Doc
 
-from ...core.forms.cached import CachedScorer
+from ...core.forms.word_scorer import WordScorer
 from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
+from .history import History
 
 MISSING: int
 NOT: int
 
-class TaggingExamples:
+class WordExamples:
     def __init__(
         self,
         docs: list[Doc],
@@ -17,6 +18,8 @@ class TaggingExamples:
         ranges: np.ndarray,
         lexicon: Lexicon,
         reader: LexemeReader,
+        history: History,
+        n_early: int,
     ) -> None: ...
     def count(self, learner: Learner) -> None: ...
     def update(
@@ -27,4 +30,6 @@ class TaggingExamples:
         predicted_history: float,
     ) -> float: ...
     def guess(self, learner: Learner) -> np.ndarray: ...
-    def explain(self, scorer: CachedScorer, labels: np.ndarray) -> np.ndarray: ...
+    def explain(
+        self, scorer: WordScorer, labels: np.ndarray, guesses: np.ndarray
+    ) -> np.ndarray: ...

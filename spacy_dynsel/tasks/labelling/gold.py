@@ -1,4 +1,4 @@
-"""What training data say about tags, and the sequences to learn from."""
+"""What training data say about the labels of words, and the sequences to learn from."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,7 +15,7 @@ class GoldDoc(NamedTuple):
     """A doc with what is known about its labels.
 
     doc (Doc): The doc.
-    labels (array): For each token what TaggingExamples takes; white space does not count.
+    labels (array): For each token what WordExamples takes; white space does not count.
     sent_starts (array): For each token 1 if a sentence starts there.
     """
 

@@ -1,4 +1,4 @@
-"""Learning to tag, and what each template adds to a decision."""
+"""Learning to label words, and what each template adds to a decision."""
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
@@ -7,14 +7,14 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...core.forms.cached cimport CachedScorer, CachedScorerC, add_slots
+from ...core.forms.word_scorer cimport WordScorer
 from ...core.learner cimport CORRECT, WRONG, Learner, StepC
 from ...core.lexicon cimport Lexicon
-from ...core.program cimport ContextC, LexemeRecC, get_key
+from ...core.program cimport ContextC, LexemeRecC, Program, get_key
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 from ...spacy_io.lexemes cimport LexemeReader
 from ..examples cimport Examples
-from .decode cimport REACH_C, check_program, is_first_stage_free, looks_ahead
+from .history cimport REACH_C, History, count_free_templates, looks_ahead, write_label
 
 cdef enum:
     NOT_C = -2
@@ -23,7 +23,7 @@ MISSING = -1
 NOT = NOT_C
 
 
-cdef class TaggingExamples(Examples):
+cdef class WordExamples(Examples):
     """The words of docs laid end to end, with what is known about their labels.
 
     docs (list[Doc]): The docs.
@@ -31,7 +31,12 @@ cdef class TaggingExamples(Examples):
         known to be wrong.
     ranges (array): The sequences to learn from: pairs of start and end, counted in
         words. They may overlap and reach over several docs.
+    history (History): What templates read of labels.
+    n_early (int): The number of stages that guess the labels of words to come, as far
+        as they read no labels themselves.
     """
+    cdef History history
+    cdef int n_early
     cdef const int32_t[::1] gold
     cdef const int64_t[:, ::1] ranges
     cdef int highest         # of the labels
@@ -44,8 +49,12 @@ cdef class TaggingExamples(Examples):
         const int64_t[:, ::1] ranges not None,
         Lexicon lexicon not None,
         LexemeReader reader not None,
+        History history not None,
+        int n_early,
     ):
         self.read(docs, lexicon, reader, True)
+        self.history = history
+        self.n_early = n_early
         self.gold = gold
         self.ranges = ranges
         self._check_sizes()
@@ -70,16 +79,22 @@ cdef class TaggingExamples(Examples):
 
     cdef int _check_learner(self, Learner learner) except -1:
         """Raise an error unless a learner knows the labels, and sees such records."""
-        self.check_read()
-        if learner.program is None or (
-            learner.program.c.n_columns > self.lexicon.n_columns
-        ):
-            raise ValueError(Errors.DS216.format(what="a learner and a lexicon"))
-        check_program(&learner.program.c)
+        self._check_program(learner.program, learner.n_labels)
         if self.highest >= learner.n_labels or (
             <int64_t>NOT_C - self.lowest >= learner.n_labels
         ):
             raise ValueError(Errors.DS216.format(what="a learner and its labels"))
+        return 0
+
+    cdef int _check_program(self, Program program, int n_labels) except -1:
+        self.check_read()
+        if program is None or program.c.n_columns > self.lexicon.n_columns:
+            raise ValueError(Errors.DS216.format(what="templates and a lexicon"))
+        self.history.check(&program.c, n_labels)
+        if looks_ahead(&program.c, self.history.c.n_columns) and (
+            count_free_templates(&program.c, self.n_early) == 0
+        ):
+            raise ValueError(Errors.DS216.format(what="templates and labels"))
         return 0
 
     cdef int _lay_out(
@@ -89,14 +104,31 @@ cdef class TaggingExamples(Examples):
         cdef int64_t i
         cdef int j
         records.resize(end - start + 2 * REACH_C)
-        tags.resize(end - start + 2 * REACH_C)
+        tags.assign((end - start + 2 * REACH_C) * self.history.c.n_columns, <atom_t>0)
         for j in range(REACH_C):
-            tags[j] = tags[end - start + REACH_C + j] = 0
             records[j] = self.lexicon.before_start
             records[end - start + REACH_C + j] = self.lexicon.after_end
         for i in range(start, end):
             records[i - start + REACH_C] = self.records[i]
         return 0
+
+    cdef void _write(self, vector[atom_t]& tags, int64_t word, int label) noexcept nogil:
+        """Say what the label of a word is, or is thought to be."""
+        write_label(
+            &self.history.c,
+            tags.data() + (word + REACH_C) * self.history.c.n_columns,
+            label,
+        )
+
+    cdef void _set_context(
+        self,
+        ContextC* context,
+        vector[LexemeRecC*]& records,
+        vector[atom_t]& tags,
+        int64_t word,
+    ) noexcept nogil:
+        context.lexemes = records.data() + word
+        context.dynamic = tags.data() + word * self.history.c.n_columns
 
     cdef void _look_ahead(
         self,
@@ -105,20 +137,19 @@ cdef class TaggingExamples(Examples):
         vector[LexemeRecC*]& records,
         vector[atom_t]& tags,
     ) noexcept nogil:
-        """Put what the first stage says where tags will be."""
+        """Put what the early stages say where labels will be."""
         cdef ContextC context
         cdef size_t i
-        if not looks_ahead(&learner.program.c):
+        cdef int n_free
+        if not looks_ahead(&learner.program.c, self.history.c.n_columns):
             return
-        context.dynamic = NULL
+        n_free = count_free_templates(&learner.program.c, self.n_early)
         for i in range(records.size() - 2 * REACH_C):
-            context.lexemes = records.data() + i
-            tags[i + REACH_C] = 1 + learner.guess_early(
-                &context, costs, learner.program.c.stage_ends[0]
-            )
+            self._set_context(&context, records, tags, i)
+            self._write(tags, i, learner.guess_early(&context, costs, n_free))
 
     def count(self, Learner learner not None) -> None:
-        """Count features, with the true tags for all words."""
+        """Count features, with the true labels for all words."""
         cdef vector[LexemeRecC*] records
         cdef vector[atom_t] tags
         cdef ContextC context
@@ -129,10 +160,9 @@ cdef class TaggingExamples(Examples):
                 start = self.ranges[r, 0]
                 self._lay_out(start, self.ranges[r, 1], records, tags)
                 for i in range(self.ranges[r, 1] - start):
-                    tags[i + REACH_C] = max(self.gold[start + i], -1) + 1
+                    self._write(tags, i, max(self.gold[start + i], -1))
                 for i in range(self.ranges[r, 1] - start):
-                    context.lexemes = records.data() + i
-                    context.dynamic = tags.data() + i
+                    self._set_context(&context, records, tags, i)
                     learner.count(&context)
 
     cdef int _hide_words(
@@ -191,8 +221,7 @@ cdef class TaggingExamples(Examples):
                     self._hide_words(learner, word_dropout, records, hidden)
                 self._look_ahead(learner, one_wrong.data(), records, tags)
                 for i in range(self.ranges[r, 1] - start):
-                    context.lexemes = records.data() + i
-                    context.dynamic = tags.data() + i
+                    self._set_context(&context, records, tags, i)
                     gold = self.gold[start + i]
                     if gold >= 0:
                         one_correct[gold] = CORRECT
@@ -210,7 +239,7 @@ cdef class TaggingExamples(Examples):
                         one_wrong[-2 - gold] = CORRECT
                         loss += step.loss
                         label = step.guess
-                    tags[i + REACH_C] = label + 1
+                    self._write(tags, i, label)
         return loss
 
     def guess(self, Learner learner not None):
@@ -231,62 +260,52 @@ cdef class TaggingExamples(Examples):
                 self._lay_out(start, self.ranges[r, 1], records, tags)
                 self._look_ahead(learner, costs.data(), records, tags)
                 for i in range(self.ranges[r, 1] - start):
-                    context.lexemes = records.data() + i
-                    context.dynamic = tags.data() + i
+                    self._set_context(&context, records, tags, i)
                     view[start + i] = <uint16_t>learner.guess(&context, costs.data())
-                    tags[i + REACH_C] = view[start + i] + 1
+                    self._write(tags, i, view[start + i])
         return labels
 
-    def explain(self, CachedScorer scorer not None, const uint16_t[::1] labels not None):
-        """What each template adds to the score of each label, given the labels that
-        were predicted for the words before and what the first stage says about those
-        after.
+    def explain(
+        self,
+        WordScorer scorer not None,
+        const uint16_t[::1] labels not None,
+        const uint16_t[::1] guesses not None,
+    ):
+        """What each template adds to the score of each output.
 
         labels (array): The predicted labels of the words.
-        RETURNS (array): Integer scores, of shape (words, templates, labels).
+        guesses (array): What the early stages said about the words.
+        RETURNS (array): Integer scores, of shape (words, templates, outputs).
         """
         cdef vector[LexemeRecC*] records
         cdef vector[atom_t] tags
         cdef ContextC context
         cdef int64_t i, r, start
         cdef int t
-        cdef int n_early = 0
-        cdef int n_templates = scorer.c.program.n_templates
-        self.check_read()
-        if scorer.program is None or (
-            scorer.program.c.n_columns > self.lexicon.n_columns
+        cdef Program program = scorer.program
+        self._check_program(program, scorer.n_labels)
+        if (
+            <size_t>labels.shape[0] != self.records.size()
+            or <size_t>guesses.shape[0] != self.records.size()
+            or max(labels, default=0) >= scorer.n_labels
+            or max(guesses, default=0) >= scorer.n_labels
         ):
-            raise ValueError(Errors.DS216.format(what="a scorer and a lexicon"))
-        check_program(&scorer.program.c)
-        if <size_t>labels.shape[0] != self.records.size():
             raise ValueError(Errors.DS216.format(what="words and their labels"))
-        if is_first_stage_free(&scorer.program.c):
-            n_early = scorer.program.c.stage_ends[0]
         scores = np.zeros(
-            (self.records.size(), n_templates, scorer.c.width), dtype="int16"
+            (self.records.size(), program.c.n_templates, scorer.n_outputs), dtype="int16"
         )
         cdef score_t[:, :, ::1] view = scores
         for r in range(self.ranges.shape[0]):
             start = self.ranges[r, 0]
             self._lay_out(start, self.ranges[r, 1], records, tags)
-            context.dynamic = NULL
+            if looks_ahead(&program.c, self.history.c.n_columns):
+                for i in range(self.ranges[r, 1] - start):
+                    self._write(tags, i, guesses[start + i])
             for i in range(self.ranges[r, 1] - start):
-                context.lexemes = records.data() + i
-                for t in range(n_early):
-                    add_template(&scorer.c, t, &context, &view[start + i, t, 0])
-                tags[i + REACH_C] = 1 + np.argmax(
-                    scores[start + i, :n_early, :scorer.c.n_labels].sum(axis=0)
-                )
-            for i in range(self.ranges[r, 1] - start):
-                context.lexemes = records.data() + i
-                context.dynamic = tags.data() + i
-                for t in range(n_early, n_templates):
-                    add_template(&scorer.c, t, &context, &view[start + i, t, 0])
-                tags[i + REACH_C] = labels[start + i] + 1
-        return scores[:, :, :scorer.c.n_labels]
-
-
-cdef void add_template(
-    const CachedScorerC* scorer, int t, const ContextC* context, score_t* scores
-) noexcept nogil:
-    add_slots(scorer, get_key(&scorer.program.templates[t], context), scores)
+                self._set_context(&context, records, tags, i)
+                for t in range(program.c.n_templates):
+                    scorer.add_feature(
+                        get_key(&program.c.templates[t], &context), &view[start + i, t, 0]
+                    )
+                self._write(tags, i, labels[start + i])
+        return scores

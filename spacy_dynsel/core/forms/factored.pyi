@@ -1,0 +1,32 @@
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..label_parts import LabelParts
+from ..program import Program
+from .cached import CachedScorer
+from .packing import PackedWeights
+from .word_scorer import WordScorer
+
+N_CANDIDATES: int
+
+class FactoredScorer(WordScorer):
+    parts: LabelParts
+    context: CachedScorer
+    wholes: PackedWeights
+
+    def __init__(
+        self,
+        program: Program,
+        parts: LabelParts,
+        index: np.ndarray,
+        slots: np.ndarray,
+        whole_index: np.ndarray,
+        whole_slots: np.ndarray,
+        has_wholes: Sequence[bool],
+        seen: Any,
+        scale: float,
+        cardinalities: dict[str, int],
+    ) -> None: ...
+    def find_seen(self, orth: int) -> np.ndarray | None: ...

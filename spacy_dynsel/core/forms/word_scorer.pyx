@@ -1,0 +1,47 @@
+"""What compiled classifiers over words have in common."""
+from ...base.errors import Errors
+
+from .packing cimport add_weights
+
+
+cdef class WordScorer:
+    """Integer weights, and what a lexicon keeps for each word on their behalf: rows that
+    a class derived from this fills when the word is met for the first time."""
+
+    cdef int set_weights(
+        self, Program program, PackedWeights weights, float scale
+    ) except -1:
+        """Take what to score by, once."""
+        if (
+            self.program is not None
+            or weights.index is None
+            or program.c.n_templates > MAX_TEMPLATES
+        ):
+            raise ValueError(
+                Errors.DS216.format(what=f"a scorer of {weights.n_labels} labels")
+            )
+        self.weights = weights
+        self.scale = scale
+        self.n_labels = weights.n_labels
+        self.n_outputs = weights.n_labels
+        self.program = program
+        return 0
+
+    cdef bint is_made(self) noexcept nogil:
+        """Whether the rows of words can be filled."""
+        return False
+
+    cdef size_t count_row_bytes(self) noexcept nogil:
+        """The size of a word's rows."""
+        return 0
+
+    cdef void fill(self, LexemeRecC* record, char* rows) noexcept nogil:
+        """Fill the rows of a word."""
+
+    cdef void add_feature(self, feat_t key, score_t* scores) noexcept nogil:
+        """Add the weights of a feature to the scores of outputs."""
+        add_weights(&self.weights.c, key, scores)
+
+    def combine(self, outputs):
+        """The scores of labels, by the scores of outputs in the last dimension."""
+        return outputs[..., : self.n_labels]

@@ -1,0 +1,40 @@
+from ...core.program cimport ProgramC
+from ...core.typedefs cimport atom_t
+
+cdef enum:
+    # How far templates look to either side.
+    REACH_C = 3
+
+
+cdef struct HistoryC:
+    int n_columns
+    int n_labels
+    int carried              # the column that is handed on, or -1
+    const atom_t* values     # [n_labels + 1][n_columns], first what no label says
+
+
+cdef inline void write_label(
+    const HistoryC* history, atom_t* place, int label
+) noexcept nogil:
+    """Write down what templates read of a word's label.
+
+    place: [n_columns] Where that of the word stands, after that of the word before.
+    """
+    cdef const atom_t* values = history.values + (label + 1) * history.n_columns
+    cdef int i
+    for i in range(history.n_columns):
+        place[i] = values[i]
+    if history.carried >= 0 and place[history.carried] == 0:
+        place[history.carried] = place[history.carried - history.n_columns]
+
+
+cdef class History:
+    cdef readonly list columns
+    cdef readonly object values
+    cdef HistoryC c
+
+    cdef int check(self, const ProgramC* program, int n_labels) except -1
+
+
+cdef int count_free_templates(const ProgramC* program, int n_stages) noexcept nogil
+cdef bint looks_ahead(const ProgramC* program, int n_columns) noexcept nogil

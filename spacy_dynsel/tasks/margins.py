@@ -1,0 +1,21 @@
+"""Margins as predictions compare them."""
+
+import math
+
+# Larger than any lead: the stage never decides, and rules out no label.
+NEVER = 1 << 17
+
+
+def scale_margins(
+    margin: float | list[float], n_stages: int, scale: float
+) -> list[int]:
+    """Margins as the integers that scores are compared with, for each stage but the
+    last."""
+    if not isinstance(margin, (list, tuple)):
+        return [_scale_margin(margin, scale)] * (n_stages - 1)
+    return [_scale_margin(one, scale) for one in margin]
+
+
+def _scale_margin(margin: float, scale: float) -> int:
+    scaled = margin * scale
+    return NEVER if scaled > 1 << 16 else math.ceil(scaled)

@@ -1,0 +1,21 @@
+from spacy.tokens import Doc
+
+from ...core.forms.factored import FactoredScorer
+from ...core.lexicon import Lexicon
+from ...spacy_io.lexemes import LexemeReader
+from ..labelling.history import History
+from ..labelling.sentences import LabelBatch
+
+def predict(
+    docs: list[Doc],
+    lexicon: Lexicon,
+    reader: LexemeReader,
+    scorer: FactoredScorer,
+    margins: list[int],
+    n_threads: int,
+    with_leads: bool = False,
+    with_guesses: bool = False,
+    *,
+    history: History,
+    first_margin_limit: int,
+) -> LabelBatch: ...

@@ -1,0 +1,57 @@
+"""What labels of morphology are made of.
+
+A label is a part of speech and features, in one string as spaCy writes it, such as
+`Gender=Fem|Number=Sing|POS=NOUN`. Each `name=value` is a part.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...core.label_parts import LabelParts
+from ..labelling.history import History
+
+POS = "POS"
+SEPARATOR = "|"
+EMPTY = "_"
+# Whose gender, number and case words nearby agree with.
+NOMINAL = ("NOUN", "PROPN", "PRON", "DET")
+AGREEING = ("Gender", "Number", "Case")
+# What templates read of labels: the label, its part of speech, and with what the last
+# nominal word agrees.
+MORPH_COLUMN, POS_COLUMN, NOUN_COLUMN = COLUMNS = ("morph", "pos", "noun")
+
+
+def split_label(label: str) -> dict[str, str]:
+    """The parts of a label by their names. One without a value has an empty one."""
+    if label == EMPTY:
+        return {}
+    parts = (part.partition("=") for part in label.split(SEPARATOR))
+    return {name: value for name, _, value in parts}
+
+
+def find_parts(labels: Sequence[str]) -> LabelParts:
+    """The parts of labels, by numbers in the order of their names."""
+    own = [[f"{k}={v}" for k, v in split_label(label).items()] for label in labels]
+    # A label may have no part, and there has to be one.
+    names = sorted({name for parts in own for name in parts}) or [EMPTY]
+    numbers = {name: i for i, name in enumerate(names)}
+    ids = [numbers[name] for parts in own for name in parts]
+    starts = np.cumsum([0, *map(len, own)], dtype="int32")
+    return LabelParts(len(names), starts, np.array(ids, dtype="uint16"))
+
+
+def make_history(labels: Sequence[str]) -> History:
+    """What templates read of labels. Values are numbered in the order of labels."""
+    values = np.zeros((len(labels) + 1, len(COLUMNS)), dtype="uint32")
+    tags: dict[str, int] = {}
+    agreements: dict[tuple[tuple[str, str], ...], int] = {}
+    for number, label in enumerate(labels, start=1):
+        parts = split_label(label)
+        tag = parts.get(POS, "")
+        values[number, 0] = number
+        values[number, 1] = tags.setdefault(tag, len(tags) + 1)
+        agreement = tuple((name, parts[name]) for name in AGREEING if name in parts)
+        if tag in NOMINAL and agreement:
+            values[number, 2] = agreements.setdefault(agreement, len(agreements) + 1)
+    return History([*COLUMNS], values, NOUN_COLUMN)
