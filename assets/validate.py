@@ -15,6 +15,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 SPLITS = ("train", "dev", "test")
@@ -29,138 +30,114 @@ GENRES_REQUIRED = {
     "recipe",
 }
 
-UPOS = frozenset(
-    [
-        "ADJ",
-        "ADP",
-        "ADV",
-        "AUX",
-        "CCONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "NUM",
-        "PART",
-        "PRON",
-        "PROPN",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-    ]
+
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+UPOS = names(
+    """
+    ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB
+    X
+    """
 )
 # The Penn tags as UD English EWT uses them.
-XPOS = frozenset(
-    [
-        "$",
-        "''",
-        ",",
-        "-LRB-",
-        "-RRB-",
-        ".",
-        ":",
-        "ADD",
-        "AFX",
-        "CC",
-        "CD",
-        "DT",
-        "EX",
-        "FW",
-        "GW",
-        "HYPH",
-        "IN",
-        "JJ",
-        "JJR",
-        "JJS",
-        "LS",
-        "MD",
-        "NFP",
-        "NN",
-        "NNP",
-        "NNPS",
-        "NNS",
-        "PDT",
-        "POS",
-        "PRP",
-        "PRP$",
-        "RB",
-        "RBR",
-        "RBS",
-        "RP",
-        "SYM",
-        "TO",
-        "UH",
-        "VB",
-        "VBD",
-        "VBG",
-        "VBN",
-        "VBP",
-        "VBZ",
-        "WDT",
-        "WP",
-        "WP$",
-        "WRB",
-        "``",
-    ]
+XPOS = names(
+    """
+    $ '' , -LRB- -RRB- . : ADD AFX CC CD DT EX FW GW HYPH IN JJ JJR JJS LS MD
+    NFP NN NNP NNPS NNS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH VB VBD VBG VBN
+    VBP VBZ WDT WP WP$ WRB ``
+    """
 )
 # The 37 universal relations of UD v2, and the subtypes that occur in EWT.
-DEPREL = frozenset(
-    [
-        "acl",
-        "advcl",
-        "advmod",
-        "amod",
-        "appos",
-        "aux",
-        "case",
-        "cc",
-        "ccomp",
-        "clf",
-        "compound",
-        "conj",
-        "cop",
-        "csubj",
-        "dep",
-        "det",
-        "discourse",
-        "dislocated",
-        "expl",
-        "fixed",
-        "flat",
-        "goeswith",
-        "iobj",
-        "list",
-        "mark",
-        "nmod",
-        "nsubj",
-        "nummod",
-        "obj",
-        "obl",
-        "orphan",
-        "parataxis",
-        "punct",
-        "reparandum",
-        "root",
-        "vocative",
-        "xcomp",
-        "acl:relcl",
-        "advcl:relcl",
-        "aux:pass",
-        "cc:preconj",
-        "compound:prt",
-        "csubj:outer",
-        "csubj:pass",
-        "det:predet",
-        "nmod:desc",
-        "nmod:poss",
-        "nmod:unmarked",
-        "nsubj:outer",
-        "nsubj:pass",
-        "obl:agent",
-        "obl:unmarked",
-    ]
+DEPREL = names(
+    """
+    acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj
+    dep det discourse dislocated expl fixed flat goeswith iobj list mark nmod
+    nsubj nummod obj obl orphan parataxis punct reparandum root vocative xcomp
+    acl:relcl advcl:relcl aux:pass cc:preconj compound:prt csubj:outer
+    csubj:pass det:predet nmod:desc nmod:poss nmod:unmarked nsubj:outer
+    nsubj:pass obl:agent obl:unmarked
+    """
 )
+# The features that words of each part of speech may have, and their values. What
+# every such word has is marked by an exclamation mark.
+FEATURES = """
+ADJ Degree!=Pos,Cmp,Sup NumForm=Combi,Word NumType=Frac,Ord
+ADP
+ADV Degree=Pos,Cmp,Sup NumForm=Word NumType=Frac,Mult,Ord
+ADV PronType=Dem,Ind,Int,Neg,Rel,Tot
+AUX Mood=Imp,Ind,Sub Number=Plur,Sing Person=1,2,3 Tense=Past,Pres
+AUX VerbForm!=Fin,Inf,Part
+CCONJ Polarity=Neg
+DET Definite=Def,Ind NumForm=Word NumType=Frac Number=Plur,Sing
+DET PronType!=Art,Dem,Ind,Int,Neg,Rcp,Rel,Tot
+INTJ Polarity=Neg,Pos
+NOUN Number!=Plur,Ptan,Sing NumForm=Combi,Word NumType=Card,Frac,Ord
+NUM NumForm=Digit,Roman,Word NumType=Card,Frac
+PART Polarity=Neg
+PRON Case=Acc,Gen,Nom Gender=Fem,Masc,Neut Number=Plur,Sing Person=1,2,3 Poss=Yes
+PRON PronType!=Dem,Emp,Ind,Int,Neg,Prs,Rcp,Rel,Tot Reflex=Yes
+PROPN Number=Plur,Ptan,Sing
+PUNCT
+SCONJ
+SYM Number=Sing
+VERB Mood=Imp,Ind,Sub Number=Plur,Sing Person=1,2,3 Tense=Past,Pres
+VERB VerbForm!=Fin,Ger,Inf,Part Voice=Pass
+X Foreign=Yes
+"""
+# The features that words of any part of speech may have.
+ANYWHERE = {
+    "Abbr": {"Yes"},
+    "ExtPos": {"ADP", "ADV", "CCONJ", "PRON", "SCONJ"},
+    "Style": {"Arch", "Coll", "Expr", "Slng", "Vrnc"},
+    "Typo": {"Yes"},
+}
+AGREEMENT = r"Number=(Plur|Sing)\|Person=[123]"
+NUMBERED = r"(\|NumForm=\w+\|NumType=\w+)?"
+# The features, without those that may stand anywhere, of words with these tags.
+FEATS_OF_XPOS = {
+    "CC": r"(Polarity=Neg)?",
+    "CD": r"NumForm=\w+\|NumType=(Card|Frac)|PronType=Rcp",
+    "DT": r"Definite=(Def|Ind)\|PronType=Art|(Number=\w+\|)?PronType=(Dem|Ind|Neg|Rcp|Tot)",
+    "EX": r"PronType=Dem",
+    "IN": r"",
+    "JJ": rf"Degree=Pos{NUMBERED}",
+    "JJR": r"Degree=Cmp",
+    "JJS": r"Degree=Sup",
+    "MD": r"VerbForm=Fin",
+    "NN": rf"Number=Sing{NUMBERED}|(Number=Sing\|)?PronType=(Ind|Neg|Tot)",
+    "NNP": rf"Number=Sing|Degree=\w+{NUMBERED}",
+    "NNPS": r"Number=(Plur|Ptan)",
+    "NNS": rf"Number=(Plur|Ptan){NUMBERED}",
+    "PDT": r"(NumForm=Word\|NumType=Frac\|)?PronType=(Ind|Tot)",
+    "POS": r"",
+    "PRP": r".*PronType=(Emp|Prs)(\|Reflex=Yes)?",
+    "PRP$": r"Case=Gen\|.*Poss=Yes\|PronType=Prs",
+    "RBR": r"Degree=Cmp",
+    "RBS": r"Degree=Sup",
+    "RP": r"",
+    "TO": r"",
+    "VB": rf"VerbForm=Inf|Mood=(Imp|Sub\|{AGREEMENT}\|Tense=Pres)\|VerbForm=Fin",
+    "VBD": rf"Mood=(Ind|Sub)\|{AGREEMENT}\|Tense=Past\|VerbForm=Fin",
+    "VBG": r"Tense=Pres\|VerbForm=Part|VerbForm=Ger",
+    "VBN": r"Tense=Past\|VerbForm=Part(\|Voice=Pass)?",
+    "VBP": rf"Mood=Ind\|{AGREEMENT}\|Tense=Pres\|VerbForm=Fin",
+    "VBZ": r"Mood=Ind\|Number=Sing\|Person=3\|Tense=Pres\|VerbForm=Fin",
+    "WDT": r"PronType=(Int|Rel)",
+    "WP": r"PronType=(Int|Rel)",
+    "WP$": r"Poss=Yes\|PronType=(Int|Rel)",
+    "WRB": r"PronType=(Int|Rel)",
+}
+# Lemmas with capitals, apart from names.
+CAPITALS = names(
+    """
+    A A. AD B C CR2032 F GB I PIN PhD Q. TV USB
+    Jamaican Roman Swedish Uruguayan
+    """
+)
+# Words with two lemmas though their part of speech and features are the same.
+AMBIGUOUS = {("'s", "AUX"): {"be", "have"}}
 ENTITY = re.compile(r"^[BI]-(PER|ORG|LOC)$")
 SENT_ID = re.compile(r"^([a-z]+-\d{3})-(\d{2})$")
 COMMENT = re.compile(r"^# (newdoc id|sent_id|text) = (.+)$")
@@ -170,8 +147,10 @@ COMMENT = re.compile(r"^# (newdoc id|sent_id|text) = (.+)$")
 class Token:
     line: int
     form: str
+    lemma: str
     upos: str
     xpos: str
+    feats: dict[str, str]
     head: int
     deprel: str
     misc: dict[str, str]
@@ -196,8 +175,8 @@ class Report:
         self.faults.append(f"{path.name}:{line}: {message}")
 
 
-def parse_misc(value: str) -> dict[str, str] | None:
-    """MISC as a dictionary, or None where it is malformed."""
+def parse_pairs(value: str) -> dict[str, str] | None:
+    """FEATS or MISC as a dictionary, or None where it is malformed."""
     if value == "_":
         return {}
     result: dict[str, str] = {}
@@ -223,12 +202,23 @@ def parse_token(
     if not columns[6].isdecimal():
         report.add(path, number, f"head {columns[6]!r} is not a number")
         return None
-    misc = parse_misc(columns[9])
-    if misc is None:
-        report.add(path, number, f"malformed MISC {columns[9]!r}")
-        misc = {}
+    pairs: dict[str, dict[str, str]] = {}
+    for name, value in (("FEATS", columns[5]), ("MISC", columns[9])):
+        found = parse_pairs(value)
+        if found is None:
+            report.add(path, number, f"malformed {name} {value!r}")
+        pairs[name] = found or {}
+    form, lemma, upos, xpos = columns[1:5]
     return Token(
-        number, columns[1], columns[3], columns[4], int(columns[6]), columns[7], misc
+        number,
+        form,
+        lemma,
+        upos,
+        xpos,
+        pairs["FEATS"],
+        int(columns[6]),
+        columns[7],
+        pairs["MISC"],
     )
 
 
@@ -313,6 +303,86 @@ def check_labels(path: Path, sentence: Sentence, report: Report) -> None:
         elif entity[0] == "I" and previous[2:] != entity[2:]:
             report.add(path, token.line, f"{entity} after {previous}")
         previous = entity
+
+
+@cache
+def read_features() -> tuple[dict[str, dict[str, set[str]]], dict[str, set[str]]]:
+    """The values of each feature of each part of speech, and what it must have."""
+    allowed: dict[str, dict[str, set[str]]] = {}
+    needed: dict[str, set[str]] = {}
+    for row in FEATURES.strip().split("\n"):
+        upos, *features = row.split()
+        known = allowed.setdefault(upos, dict(ANYWHERE))
+        for feature in features:
+            name, _, values = feature.partition("=")
+            if name.endswith("!"):
+                name = name.removesuffix("!")
+                needed.setdefault(upos, set()).add(name)
+            known[name] = set(values.split(","))
+    return allowed, needed
+
+
+def check_feats(path: Path, sentence: Sentence, report: Report) -> None:
+    allowed, needed = read_features()
+    words = sentence.tokens
+    relations: dict[int, set[str]] = {}
+    for token in words:
+        relations.setdefault(token.head, set()).add(token.deprel)
+    for position, token in enumerate(words, 1):
+        feats = token.feats
+        if list(feats) != sorted(feats, key=str.lower):
+            report.add(path, token.line, f"features not in order: {'|'.join(feats)}")
+        for name, value in feats.items():
+            if value not in allowed.get(token.upos, {}).get(name, ()):
+                report.add(
+                    path,
+                    token.line,
+                    f"feature {name}={value} of a word with {token.upos}",
+                )
+        for name in sorted(needed.get(token.upos, set()) - feats.keys()):
+            report.add(path, token.line, f"{token.upos} without {name}")
+        rest = "|".join(f"{n}={v}" for n, v in feats.items() if n not in ANYWHERE)
+        if not re.fullmatch(FEATS_OF_XPOS.get(token.xpos, ".*"), rest):
+            report.add(
+                path, token.line, f"features {rest!r} of a word with {token.xpos}"
+            )
+        children = relations.get(position, set())
+        if ("ExtPos" in feats) != ("fixed" in children):
+            report.add(
+                path, token.line, "ExtPos, or a fixed expression, without the other"
+            )
+        if "aux:pass" in children and feats.get("Voice") != "Pass":
+            report.add(
+                path, token.line, "passive auxiliary of a word without Voice=Pass"
+            )
+
+
+def check_lemmas(
+    corpus: dict[str, list[Sentence]], paths: dict[str, Path], report: Report
+) -> None:
+    """Each lemma, and whether like words have the same one in all files."""
+    seen: dict[tuple[str, ...], str] = {}
+    rows = [(paths[split], s) for split, found in corpus.items() for s in found]
+    for path, token in [(path, token) for path, s in rows for token in s.tokens]:
+        lemma = token.lemma
+        is_name = token.upos == "PROPN" or token.xpos == "NNP"
+        if lemma == "_" != token.form:
+            report.add(path, token.line, "no lemma")
+        elif not is_name and lemma != lemma.lower() and lemma not in CAPITALS:
+            report.add(path, token.line, f"capital in the lemma {lemma!r}")
+        elif (
+            token.xpos in ("JJ", "NN", "VB")
+            and not token.feats.keys() & {"Abbr", "Style", "Typo"}
+            and lemma.lower() != token.form.lower()
+        ):
+            report.add(path, token.line, f"lemma {lemma!r} of a word in its basic form")
+        word = token.form.lower()
+        if lemma in AMBIGUOUS.get((word, token.upos), ()):
+            continue
+        feats = "|".join(f"{name}={value}" for name, value in token.feats.items())
+        first = seen.setdefault((word, token.upos, token.xpos, feats), lemma)
+        if lemma != first:
+            report.add(path, token.line, f"lemma {lemma!r}, elsewhere {first!r}")
 
 
 def check_text(path: Path, sentence: Sentence, report: Report) -> None:
@@ -412,11 +482,13 @@ def main(argv: list[str]) -> int:
         for sentence in sentences:
             check_tree(paths[split], sentence, report)
             check_labels(paths[split], sentence, report)
+            check_feats(paths[split], sentence, report)
             check_text(paths[split], sentence, report)
         genres = {s.doc.rpartition("-")[0] for s in sentences}
         for genre in sorted(GENRES_REQUIRED - genres):
             report.add(paths[split], 0, f"no document of the genre {genre}")
     check_ids(corpus, paths, report)
+    check_lemmas(corpus, paths, report)
     for fault in report.faults:
         print(fault, file=sys.stderr)
     text = f"{summary(corpus)}\n{len(report.faults) or 'no'} faults"

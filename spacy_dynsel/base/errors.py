@@ -354,8 +354,8 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     DS145 = (
         "'{path}', line {line}: the features '{feats}' are not of the form "
-        "'Name=Value|Name=Value'. Correct them, or leave out such sentences with "
-        "--skip-bad."
+        "'Name=Value|Name=Value', with each name once. Correct them, or leave out such "
+        "sentences with --skip-bad."
     )
     DS146 = (
         "'{path}', line {line}: the head '{head}' is not a number from 0 to {n_words}, "

@@ -22,6 +22,8 @@ EMPTY = "_"
 UNKNOWN_LABEL = "dep"
 # No sentence has as many words as this number could say.
 NUMBER = "[0-9]{1,9}"
+# A feature may have several values, with commas between them.
+FEATURE = re.compile(r"([^\s=|]+)=[^\s=|,]+(?:,[^\s=|,]+)*")
 # E and S are what some call L and U.
 ENTITY = re.compile(r"[BILUES]-.+")
 # How entities stand in the last column of CoNLL-U. Coreference, which some corpora have
@@ -83,7 +85,9 @@ def read_conllu(
     path: Path, *, tag_column: str = "xpos", skipped: list[str] | None = None
 ) -> list[Sentence]:
     """Read a CoNLL-U file. Multiword ranges count for their spaces only; empty nodes and
-    enhanced dependencies, which a Doc has no place for, do not count.
+    enhanced dependencies, which a Doc has no place for, do not count. A lemma _ is missing,
+    unless the word is _ itself. FEATS _ are no features where the file has any, else
+    unknown; Docs have features in spaCy's order, whatever theirs is in the file.
 
     path (Path): The file.
     tag_column (str): Which tags to read: "xpos" or "upos".
@@ -271,9 +275,7 @@ def _parse_word(
         raise line.error(Errors.DS143)
     if upos not in PARTS_OF_SPEECH and upos != EMPTY:
         raise line.error(Errors.DS144, upos=upos)
-    if feats != EMPTY and not all(
-        feature.count("=") == 1 for feature in feats.split("|")
-    ):
+    if feats != EMPTY and not _is_feats(feats):
         raise line.error(Errors.DS145, feats=feats)
     if head != EMPTY and not (re.fullmatch(NUMBER, head) and int(head) <= n_words):
         raise line.error(Errors.DS146, head=head, n_words=n_words)
@@ -296,6 +298,14 @@ def _parse_word(
         label = _or_nothing(dep) or ("root" if is_root else UNKNOWN_LABEL)
         sentence.deps.append("ROOT" if label == "root" else label)
     sentence.ents.append(_misc_entity(fields[9]))
+
+
+def _is_feats(feats: str) -> bool:
+    """Whether all features are well formed and no name comes twice. Of two values spaCy
+    would keep the last without a word."""
+    found = [FEATURE.fullmatch(feature) for feature in feats.split("|")]
+    names = [match[1] for match in found if match]
+    return len(set(names)) == len(found)
 
 
 def _or_nothing(value: str) -> str:

@@ -117,6 +117,35 @@ def test_nothing_known_is_nothing_set(tmp_path):
         assert not doc.has_annotation(name)
 
 
+@pytest.mark.parametrize("level", ["sentence", "paragraph", "document"])
+def test_features_and_lemmas(tmp_path, level):
+    rows = [
+        # Out of order, and with two values.
+        ("Worte", "Wort", "Number=Plur|NumForm=Word|Case=Nom,Acc"),
+        ("_", "_", "_"),
+        ("und", "_", "_"),
+        ("z.", "zum Beispiel", "Abbr=Yes"),
+    ]
+    text = "".join(
+        f"{i}\t{word}\t{lemma}\tX\t_\t{feats}\t_\t_\t_\t_\n"
+        for i, (word, lemma, feats) in enumerate(rows, start=1)
+    )
+    text += f"\n# newpar\n{text}\n# newdoc\n{text}"
+    docs = load(convert(write(tmp_path, text), tmp_path / "new", level=level))
+    assert len(docs) == {"sentence": 3, "paragraph": 3, "document": 2}[level]
+    tokens = [token for doc in docs for token in doc]
+    morphs = ["Case=Acc,Nom|NumForm=Word|Number=Plur", "", "", "Abbr=Yes"]
+    assert [str(token.morph) for token in tokens] == 3 * morphs
+    # Where a file has features, a word without any has none.
+    assert all(token.has_morph() for token in tokens)
+    assert [token.lemma_ for token in tokens] == 3 * ["Wort", "_", "", "zum Beispiel"]
+    # And they go with the sentences of a DocBin.
+    parts = load(convert(tmp_path / "new" / "corpus.spacy", tmp_path / "parts.spacy"))
+    again = [token for doc in parts for token in doc]
+    assert [str(token.morph) for token in again] == 3 * morphs
+    assert [token.lemma_ for token in again] == [token.lemma_ for token in tokens]
+
+
 @pytest.mark.parametrize("nothing", ["_", ""])
 def test_heads_without_labels_are_kept(tmp_path, nothing):
     rows = [(1, "He", 2), (2, "saw", 0), (3, "her", 2)]
@@ -146,6 +175,10 @@ GOOD = "1\tA\ta\tX\tT\t_\t0\troot\t_\t_\n2\tb\tb\tX\tT\t_\t1\tdep\t_\t_\n"
         ("2\tb\tb\tX", "2\tb\tb\tNAME", 5, "DS144"),
         ("2\tb\tb\tX\tT\t_", "2\tb\tb\tX\tT\tPlur", 5, "DS145"),
         ("2\tb\tb\tX\tT\t_", "2\tb\tb\tX\tT\tA=b=c", 5, "DS145"),
+        *(
+            ("2\tb\tb\tX\tT\t_", f"2\tb\tb\tX\tT\t{feats}", 5, "DS145")
+            for feats in ("", "|", "A=b|", "A=", "=b", "A=b c", "A=b,", "A=b|A=c")
+        ),
         ("1\tdep", "3\tdep", 5, "DS146"),
         ("1\tdep", "-1\tdep", 5, "DS146"),
         ("1\tdep", "one\tdep", 5, "DS146"),
