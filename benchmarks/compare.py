@@ -6,15 +6,18 @@
     DYNSEL_DATA=. python benchmarks/compare.py --corpus assets --column upos \\
         --entities "" --limit 60 --spacy-steps 10 --rounds 1  # a quick try
 
-Tagger, parser and entity recognizer are trained on the documents of one corpus and the
-sentences of another, which has the entities, ours and spaCy's on the same data;
-CRFsuite and NLTK's perceptron learn from the sentences of each. All are measured on
-test splits; accuracy is that of tags, LAS and F1. Speeds are by CPU time, the best of
-several rounds, in which all candidates take turns; "spread" is the worst over the best.
-Times of two threads or processes and of single texts are by the clock. "from raw text"
-has the tokenizer in it. Cycles are times over that of an addition. What is trained is
-kept in benchmarks/cache, and peers that are not installed are left out. The results are
-written as JSON, with charts, to benchmarks/results.
+Whole pipelines are trained on the documents of one corpus and the sentences of another,
+which has the entities, ours and spaCy's on the same data; CRFsuite and NLTK's
+perceptron learn from the sentences of each. All are measured on test splits; accuracy
+is that of tags, LAS and F1, and benchmarks/morphology.py has those of the other
+components. Speeds are by CPU time, the best of several rounds, in which all candidates
+take turns; "spread" is the worst over the best. Times of two threads or processes and
+of single texts are by the clock. "from raw text" has the tokenizer in it; "everything"
+is tags, parts of speech, features, lemmas, trees and entities, which spaCy's pipelines
+set by trained components, or by a map of tags and rules for lemmas. Cycles are times
+over that of an addition. What is trained is kept in benchmarks/cache, and peers that
+are not installed are left out. The results are written as JSON, with charts, to
+benchmarks/results.
 """
 
 import argparse
@@ -31,6 +34,9 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import load_config
 from wasabi import msg
 
 import ner
@@ -38,11 +44,12 @@ import tagger
 from chart import draw_bars
 from contest import Table
 from corpora import make_docs, read_split, write_docbins
-from field import COMPONENTS, CRF, OURS, PERCEPTRON, Field
+from field import CRF, MORPHOLOGY, PERCEPTRON, Field
 from floor import measure_floor
 from instructions import count_instructions
-from parser import CNN_PIPELINE, train_pipelines
+from parser import CNN_PIPELINE, OURS, train_pipelines
 from peers import CrfTagger, PerceptronTagger
+from rules import add_rules, make_tag_map
 from spacy_dynsel.report.figure import Line, draw
 from tagger import directory_mb, measure_load, show
 from training import CACHE, HERE, train_by_script
@@ -58,7 +65,7 @@ def draw_scaling(result: dict[str, Table]) -> dict[str, str]:
                 [(np.log2(float(size)), row[name]) for size, row in table.items()],
                 number,
             )
-            for number, name in enumerate(COMPONENTS)
+            for number, name in enumerate(next(iter(table.values())))
         ]
         charts[what.replace(" ", "-")] = draw(
             lines, f"{what}, as a power of 2", "nanoseconds a token"
@@ -122,17 +129,27 @@ def measure_peer(
     }
 
 
+def load_with_rules(path: Path, docs: list[Doc]) -> Language | None:
+    """spaCy's pipeline with a map of tags and with rules in place of what is trained for
+    parts of speech, features and lemmas. RETURNS (Language): None if there are no rules.
+
+    docs (list[Doc]): What the map is made from.
+    """
+    nlp = spacy.load(path, exclude=[*MORPHOLOGY])
+    if not add_rules(nlp, make_tag_map(docs)):
+        msg.warn("Rules are left out: pip install 'spacy-dynsel[lookups]'")
+        return None
+    return nlp
+
+
 def measure_models(
     paths: dict[str, Path], training: dict[str, Any], lang: str, rounds: int
 ) -> Table:
     """Size, loading, memory and training of each."""
     table: Table = {name: dict(usage) for name, usage in training.items()}
-    names = {
-        OURS: list(COMPONENTS),
-        CNN_PIPELINE: ["tok2vec", "tagger", "parser", "ner"],
-    }
     for name, path in paths.items():
-        loading = measure_load(path, lang, rounds, names[name])
+        components = load_config(path / "config.cfg")["nlp"]["pipeline"]
+        loading = measure_load(path, lang, rounds, components)
         table.setdefault(name, {}).update(loading)
         table[name]["directory_mb"] = directory_mb(path)
     return table
@@ -165,7 +182,7 @@ def save(results: dict[str, Any], speeds: list[str], folder: Path) -> None:
     msg.good("Saved the results", str(output))
 
 
-def main() -> None:
+def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--corpus", default="ud_en_ewt")
     parser.add_argument("--column", default="xpos", choices=["xpos", "upos"])
@@ -185,20 +202,27 @@ def main() -> None:
         "--instructions", action="store_true", help="count them, with valgrind"
     )
     parser.add_argument("--output", type=Path, default=HERE / "results")
-    args = parser.parse_args()
+    return parser.parse_args()
 
+
+def main() -> None:
+    args = read_arguments()
     paths, training = train_pipelines(args, args.ours)
     crf, perceptron = train_peers(args, training)
-    cnn = None if args.skip_spacy else spacy.load(paths[CNN_PIPELINE])
-    field = Field(spacy.load(paths[OURS]), cnn, crf, perceptron)
     vocab = spacy.blank(args.lang).vocab
+    train_split = read_split(args.corpus, "train", args.column)[: args.limit]
+    cnn = rules = None
+    if not args.skip_spacy:
+        cnn = spacy.load(paths[CNN_PIPELINE])
+        tagged = make_docs(vocab, train_split, morphology=True)
+        rules = load_with_rules(paths[CNN_PIPELINE], tagged)
+    field = Field(spacy.load(paths[OURS]), cnn, crf, perceptron, rules)
     test = read_split(args.corpus, "test", args.column)[: args.limit]
     gold = make_docs(vocab, test, trees=True)
     entities = gold
     if args.entities:
         entity_test = read_split(args.entities, "test", "entities")[: args.limit]
         entities = make_docs(vocab, entity_test)
-    train_split = read_split(args.corpus, "train", args.column)[: args.limit]
     documents = make_docs(vocab, test, whole_documents=True)
     texts = [doc.text for doc in documents]
     long = make_docs(vocab, train_split, whole_documents=True)
@@ -212,7 +236,9 @@ def main() -> None:
         "tagging": lambda: field.compare_taggers(gold, rounds),
         "parsing": lambda: field.compare_parsers(gold, rounds),
         "entities": lambda: field.compare_recognizers(entities, rounds),
-        "from raw text": lambda: field.compare_pipelines(texts, rounds),
+        "from raw text to tags, trees and entities": lambda: field.compare_pipelines(
+            texts, rounds
+        ),
         "beside the tokenizer": lambda: field.compare_with_tokenizer(
             train_texts, rounds
         ),
@@ -222,6 +248,11 @@ def main() -> None:
         "models": lambda: measure_models(paths, training, args.lang, rounds),
         "the floor of this machine": lambda: measure_floor(rounds),
     }
+    speeds = list(measurements)[:4]
+    if field.sets_everything:
+        measurements["from raw text to everything"] = lambda: field.compare_pipelines(
+            texts, rounds, morphology=True
+        )
     results = {}
     for title, measure in measurements.items():
         results[title] = measure()
@@ -238,7 +269,7 @@ def main() -> None:
         for name, places in results["instructions"].items():
             show(f"instructions a token, {name}", places)
 
-    save(results, list(measurements)[:4], args.output)
+    save(results, speeds, args.output)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ import ner
 import tagger
 from contest import Contest, Table, at_margin, margins_of
 from parser import CNN_PIPELINE, OURS, PARSER, Bed, Setting
+from spacy_dynsel.pipeline.component import DynselComponent
 from spacy_dynsel.tokenizer.cached import CachedTokenizer
 from tagger import best_times, consume, pipe_through
 
@@ -23,6 +25,10 @@ CRF = "CRFsuite"
 PERCEPTRON = "NLTK perceptron"
 TAGGER, NER = "tagger", "ner"
 COMPONENTS = (TAGGER, PARSER, NER)
+MORPHOLOGIZER = "morphologizer"
+# What sets parts of speech, features and lemmas.
+MORPHOLOGY = (MORPHOLOGIZER, "lemmatizer", "trainable_lemmatizer")
+RULE_PIPELINE = "spaCy CNN pipeline, attribute_ruler and rule lemmatizer"
 INFINITY = float("inf")
 
 
@@ -32,15 +38,33 @@ class Field:
     ours (Language), cnn (Language): The pipelines, spaCy's if it takes part.
     crf (dict): CRFsuite for tags and for entities.
     perceptron: NLTK's tagger.
+    rules (Language): spaCy's pipeline with a map of tags and rules for lemmas.
     """
 
     def __init__(
-        self, ours: Language, cnn: Language | None, crf: dict[str, Any], perceptron: Any
+        self,
+        ours: Language,
+        cnn: Language | None,
+        crf: dict[str, Any],
+        perceptron: Any,
+        rules: Language | None = None,
     ) -> None:
         self.ours = ours
         self.cnn = cnn
         self.crf = crf
         self.perceptron = perceptron
+        self.rules = rules
+        # All that have a margin, threads and so on.
+        self.components: dict[str, Any] = {
+            name: component
+            for name, component in ours.pipeline
+            if isinstance(component, DynselComponent)
+        }
+
+    @property
+    def sets_everything(self) -> bool:
+        """Whether ours has all that spaCy's pipelines have."""
+        return {*COMPONENTS, *MORPHOLOGY[:2]} <= set(self.ours.pipe_names)
 
     def cnn_components(self, name: str) -> list[Any]:
         assert self.cnn is not None
@@ -164,8 +188,13 @@ class Field:
             )
         return contest.measure(rounds, CNN, prepare=clear)
 
-    def compare_pipelines(self, texts: list[str], rounds: int) -> Table:
-        """Whole pipelines from raw text, and tokenizers alone."""
+    def compare_pipelines(
+        self, texts: list[str], rounds: int, *, morphology: bool = False
+    ) -> Table:
+        """Whole pipelines from raw text, and tokenizers alone.
+
+        morphology (bool): Whether parts of speech, features and lemmas are set too.
+        """
         contest = Contest()
         stock = self.ours.tokenizer
         cached = CachedTokenizer.from_tokenizer(stock)
@@ -186,13 +215,29 @@ class Field:
             ("cached tokenizer, greedy", cached, 0),
         ):
             contest.add(f"{OURS}, {name}", run_ours(tokenizer, n_branches), n_tokens)
-        cnn = self.cnn
-        if cnn is not None:
-            contest.add(CNN_PIPELINE, lambda: consume(cnn.pipe(texts)), n_tokens)
+        peers = {CNN_PIPELINE: self.cnn}
+        if morphology:
+            peers[RULE_PIPELINE] = self.rules
+        for name, nlp in peers.items():
+            if nlp is not None:
+                contest.add(
+                    name,
+                    lambda nlp=nlp: consume(nlp.pipe(texts)),  # type: ignore[misc]
+                    n_tokens,
+                )
         contest.add("spaCy's tokenizer", lambda: consume(map(stock, texts)), n_tokens)
         contest.add("cached tokenizer", lambda: consume(map(cached, texts)), n_tokens)
-        table = contest.measure(rounds, CNN_PIPELINE)
+        with ExitStack() as stack:
+            for nlp in (self.ours, self.cnn):
+                if nlp is not None and not morphology:
+                    disabled = [name for name in MORPHOLOGY if name in nlp.pipe_names]
+                    stack.enter_context(nlp.select_pipes(disable=disabled))
+            table = contest.measure(rounds, CNN_PIPELINE)
         self.ours.tokenizer, parser.branches = stock, branches
+        if RULE_PIPELINE in table:
+            unit = table[RULE_PIPELINE]["tokens_per_second"]
+            for row in table.values():
+                row["times_faster_than_rules"] = row["tokens_per_second"] / unit
         return table
 
     def compare_with_tokenizer(self, texts: list[str], rounds: int) -> Table:
@@ -253,8 +298,13 @@ class Field:
         return table
 
     def tag(self, docs: list[Doc]) -> list[Doc]:
-        """Docs with our tags, without which a parser is unsure everywhere."""
-        return list(self.ours.get_pipe(TAGGER).pipe(docs, batch_size=1000))
+        """Docs with our tags, without which a parser is unsure everywhere, and with our
+        parts of speech and features, without which a lemmatizer is."""
+        stream: Any = docs
+        for name in (TAGGER, MORPHOLOGIZER):
+            if name in self.components:
+                stream = self.components[name].pipe(stream, batch_size=1000)
+        return list(stream)
 
     def measure_threads(self, gold: list[Doc], rounds: int) -> Table:
         """Each component with one thread and with two, on one large batch."""
@@ -264,8 +314,7 @@ class Field:
         # Enough for the time to be that of the work.
         docs *= max(1, 200_000 // max(1, sum(map(len, docs))))
         table: Table = {}
-        for name in COMPONENTS:
-            component = self.ours.get_pipe(name)
+        for name, component in self.components.items():
 
             def runner(n_threads: int, component: Any = component) -> Any:
                 def run() -> None:
@@ -291,11 +340,11 @@ class Field:
 
         def with_threads(n_threads: int) -> Callable[[], None]:
             def run() -> None:
-                for name in COMPONENTS:
-                    nlp.get_pipe(name).n_threads = n_threads
+                for component in self.components.values():
+                    component.n_threads = n_threads
                 consume(nlp.pipe(texts))
-                for name in COMPONENTS:
-                    nlp.get_pipe(name).n_threads = 1
+                for component in self.components.values():
+                    component.n_threads = 1
 
             return run
 
@@ -326,8 +375,7 @@ class Field:
         )
         n_tokens = sum(map(len, docs))
         runs: dict[str, Callable[[], Any]] = {}
-        for name in COMPONENTS:
-            component = self.ours.get_pipe(name)
+        for name, component in self.components.items():
             predict = partial(component.predict, docs)
             for margin_name, margin in margins_of(component).items():
                 runs[f"{name}, {margin_name}"] = at_margin(component, margin, predict)
@@ -347,7 +395,6 @@ class Field:
         vocab = self.ours.vocab
         choose = random.Random(0)
         made_up = [f"w{i}" for i in range(1 << 17)]
-        components = [self.ours.get_pipe(name) for name in COMPONENTS]
         tokens = [(token.text, token.i == 0) for doc in gold for token in doc]
 
         def make(n_docs: int, length: int, n_words: int = 0) -> list[Doc]:
@@ -379,7 +426,7 @@ class Field:
                 n_tokens = sum(map(len, docs))
                 runs: dict[str, Callable[[], Any]] = {
                     name: partial(component.predict, docs)
-                    for name, component in zip(COMPONENTS, components, strict=True)
+                    for name, component in self.components.items()
                 }
                 best_times(runs, 1)
                 times = best_times(runs, rounds, clock=time.process_time)
