@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import spacy
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
@@ -100,6 +101,28 @@ def test_texts_threads_and_sizes_are_measured(compare, field, gold, tmp_path):
     assert compare.draw_bars({"all": speeds}, "tokens a second").count("<rect") == len(
         speeds
     )
+
+
+def test_whole_pipelines_are_compared_with_and_without_morphology(
+    benchmarks, compare, field, gold
+):
+    rules, rule_pipeline = spacy.blank("en"), benchmarks("field").RULE_PIPELINE
+    cnn = spacy.blank("en")
+    seen = []
+    for name in ("morphologizer", "trainable_lemmatizer"):
+        Language.component(
+            f"test_{name}", func=lambda doc, name=name: seen.append(name) or doc
+        )
+        cnn.add_pipe(f"test_{name}", name)
+    everybody = compare.Field(field.ours, cnn, {}, None, rules)
+    assert not everybody.sets_everything
+    texts = [doc.text for doc in gold]
+    assert rule_pipeline not in everybody.compare_pipelines(texts, 1)
+    assert seen == []
+    table = everybody.compare_pipelines(texts, 1, morphology=True)
+    assert set(seen) == set(cnn.pipe_names)
+    assert table[rule_pipeline]["times_faster_than_rules"] == 1
+    assert all(row["times_faster"] > 0 for row in table.values())
 
 
 def test_scaling_is_drawn(compare):
