@@ -1,8 +1,10 @@
 """Corpora for the benchmarks: CoNLL-U and IOB files under the folder DYNSEL_DATA."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
@@ -43,17 +45,23 @@ def make_docs(
     *,
     whole_documents: bool = False,
     trees: bool = False,
+    morphology: bool = False,
 ) -> list[Doc]:
     """Docs with sentence starts, tags and entities, one for each sentence or for each
     document.
 
     trees (bool): Whether to set parts of speech, heads and labels of arcs too.
+    morphology (bool): Whether to set parts of speech, features and lemmas too.
     """
-    stripped = [replace(sentence, morphs=[], lemmas=[]) for sentence in sentences]
+    left_out: list[str] = []
     if not trees:
-        stripped = [
-            replace(sentence, pos=[], heads=[], deps=[]) for sentence in stripped
-        ]
+        left_out += ["heads", "deps"]
+    if not morphology:
+        left_out += ["morphs", "lemmas"]
+    if not (trees or morphology):
+        left_out.append("pos")
+    nothing: dict[str, Any] = {name: [] for name in left_out}
+    stripped = [replace(sentence, **nothing) for sentence in sentences]
     level: Level = "document" if whole_documents else "sentence"
     return list(conll.make_docs(vocab, stripped, level))
 
@@ -65,6 +73,7 @@ def write_docbins(
     *,
     whole_documents: bool = False,
     trees: bool = False,
+    morphology: bool = False,
     limit: int | None = None,
     entities: str | None = None,
 ) -> dict[str, Path]:
@@ -72,29 +81,45 @@ def write_docbins(
 
     column (str): What to learn: "upos", "xpos" or "entities".
     trees (bool): Whether to learn dependency trees too.
+    morphology (bool): Whether to learn parts of speech, features and lemmas too.
     limit (int): How many sentences of each split to take, if not all.
     entities (str): Another corpus, with entities, whose sentences are added.
     """
     level = "documents" if whole_documents else "sentences"
-    kind = f"{column}-trees" if trees else column
+    kind = column + "-trees" * trees + "-morphology" * morphology
     name = f"{corpus}-{kind}-{level}"
     for part in (limit, entities):
         name += f"-{part}" if part else ""
-    paths = {}
-    for split in SPLITS:
-        path = folder / f"{name}-{split}.spacy"
+
+    def make(vocab: Vocab, split: str) -> list[Doc]:
+        docs = make_docs(
+            vocab,
+            read_split(corpus, split, column)[:limit],
+            whole_documents=whole_documents,
+            trees=trees,
+            morphology=morphology,
+        )
+        if entities:
+            others = read_split(entities, split, "entities")[:limit]
+            docs += make_docs(vocab, others)
+        return docs
+
+    return write_splits(name, folder, make)
+
+
+def write_splits(
+    name: str, folder: Path, make: Callable[[Vocab, str], list[Doc]]
+) -> dict[str, Path]:
+    """Write a DocBin file for each split, once.
+
+    make (Callable): Makes the docs of a split.
+    """
+    paths = {split: folder / f"{name}-{split}.spacy" for split in SPLITS}
+    for split, path in paths.items():
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            sentences = read_split(corpus, split, column)[:limit]
-            vocab = Vocab()
-            docs = make_docs(
-                vocab, sentences, whole_documents=whole_documents, trees=trees
-            )
-            if entities:
-                others = read_split(entities, split, "entities")[:limit]
-                docs += make_docs(vocab, others)
+            docs = make(Vocab(), split)
             DocBin(docs=docs, store_user_data=False).to_disk(path)
-        paths[split] = path
     return paths
 
 

@@ -5,7 +5,7 @@
     python benchmarks/parser.py --documents                      # no sentence starts
     python benchmarks/parser.py --corpus ud_pt_bosque --column upos --lang pt
     python benchmarks/parser.py --untagged --skip-spacy          # no tagger before it
-    python benchmarks/parser.py --pipeline                       # with tagger and ner
+    python benchmarks/parser.py --pipeline                       # with all others
 
 Both are trained on one Doc for each sentence, or, with --documents, for each document.
 Attachment scores are on gold words and the pipeline's own tags, and count all tokens,
@@ -13,8 +13,8 @@ punctuation included; dep_las is what spaCy's scorer says, which leaves punctuat
 "Gold sentences" are Docs of one sentence; "documents" are Docs without sentence starts.
 Speeds are those of the parser on Docs in memory that have tags already, spaCy's with
 the tok2vec that it needs, the best of several rounds, in which all candidates take
-turns. With --pipeline, whole pipelines of tagger, parser and entity recognizer are
-measured from raw text, tokenizer included. Corpora are found through DYNSEL_DATA.
+turns. With --pipeline, whole pipelines, with all that spaCy's set, are measured from
+raw text, tokenizer included. Corpora are found through DYNSEL_DATA.
 """
 
 import argparse
@@ -51,7 +51,8 @@ from training import CACHE, CONFIGS, spacy_config, train
 PARSER = "parser"
 OURS = "dynsel"
 CNN = "spaCy tok2vec+parser"
-CNN_PIPELINE = "spaCy tok2vec+tagger+parser+ner"
+CNN_PIPELINE = "spaCy CNN pipeline"
+CNN_COMPONENTS = ["tagger", "morphologizer", "parser", "trainable_lemmatizer", "ner"]
 SPACY_STEPS = 3000
 INFINITY = float("inf")
 MARGINS = (INFINITY, 8.0, 6.0, 4.0, 3.0)
@@ -320,8 +321,8 @@ def measure_texts(
 def train_pipelines(
     args: argparse.Namespace, ours: Path | None = None
 ) -> tuple[dict[str, Path], dict[str, Any]]:
-    """Train tagger, parser and entity recognizer on the documents of one corpus and
-    the sentences of another, ours only if it is not given. RETURNS (tuple): Where the
+    """Train whole pipelines on the documents of one corpus and the sentences of another,
+    which has the entities, ours only if it is not given. RETURNS (tuple): Where the
     pipelines are, and what their training took."""
     docbins = write_docbins(
         args.corpus,
@@ -329,6 +330,7 @@ def train_pipelines(
         CACHE,
         whole_documents=True,
         trees=True,
+        morphology=True,
         limit=args.limit,
         entities=args.entities,
     )
@@ -342,8 +344,7 @@ def train_pipelines(
             "dynsel_pipeline", config, docbins, {"nlp.lang": args.lang}
         )
     if not args.skip_spacy:
-        components = ["tagger", "parser", "ner"]
-        cnn_config = spacy_config(args.lang, components, args.spacy_steps)
+        cnn_config = spacy_config(args.lang, CNN_COMPONENTS, args.spacy_steps)
         paths[CNN_PIPELINE], training[CNN_PIPELINE] = train(
             "spacy_pipeline", cnn_config, docbins, {}
         )
@@ -409,7 +410,7 @@ def main() -> None:
         "--untagged", action="store_true", help="train and measure without a tagger"
     )
     parser.add_argument(
-        "--pipeline", action="store_true", help="measure tagger, parser and ner"
+        "--pipeline", action="store_true", help="measure whole pipelines"
     )
     parser.add_argument(
         "--entities", default="ner_en_btc", help="corpus for the ner of --pipeline"

@@ -10,4 +10,9 @@ try:
 except ImportError:
     PerceptronTagger = None  # type: ignore[assignment, misc]
 
-__all__ = ["CrfTagger", "PerceptronTagger"]
+try:
+    from udpipe import UdpipeTagger
+except ImportError:
+    UdpipeTagger = None  # type: ignore[assignment, misc]
+
+__all__ = ["CrfTagger", "PerceptronTagger", "UdpipeTagger"]

@@ -34,6 +34,8 @@ TAGGER = "tagger"
 CNN = "spaCy tok2vec+tagger"
 SPACY_STEPS = 3000
 INFINITY = float("inf")
+# Of a column in a table: no name is cut.
+MAX_WIDTH = 80
 
 
 def bare(doc: Doc, vocab: Any = None, *, with_starts: bool = False) -> Doc:
@@ -337,6 +339,7 @@ def show(title: str, result: dict[str, Any]) -> None:
         ],
         header=("", *columns),
         aligns=("l", *("r" for _ in columns)),
+        max_col=MAX_WIDTH,
         divider=True,
     )
 
