@@ -24,10 +24,8 @@ MOD_NAMES = [
     "spacy_dynsel.core.rank_learner",
     "spacy_dynsel.core.recorder",
     "spacy_dynsel.core.forms.cached",
-    "spacy_dynsel.core.forms.narrow",
     "spacy_dynsel.core.forms.packing",
-    "spacy_dynsel.core.forms.slot_scorer",
-    "spacy_dynsel.core.forms.wide",
+    "spacy_dynsel.core.forms.slots",
     "spacy_dynsel.ordering.fitting",
     "spacy_dynsel.tasks.run",
     "spacy_dynsel.tasks.examples",
@@ -44,7 +42,7 @@ MOD_NAMES = [
     "spacy_dynsel.tasks.arc_eager.train",
     "spacy_dynsel.tasks.arc_eager.system",
     "spacy_dynsel.tasks.arc_eager.features",
-    "spacy_dynsel.tasks.arc_eager.ranking",
+    "spacy_dynsel.tasks.arc_eager.places",
     "spacy_dynsel.tasks.arc_eager.trees",
 ]
 

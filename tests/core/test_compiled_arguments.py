@@ -21,16 +21,16 @@ from helpers.compiled import COMPILED
 from helpers.paths import PYTHONPATH
 from spacy_dynsel.core.forms.cached import CachedScorer
 from spacy_dynsel.core.forms.line_table import LineTable, ShortLineTable
-from spacy_dynsel.core.forms.narrow import NarrowScorer
 from spacy_dynsel.core.forms.packing import find_labels, unpack_weights
-from spacy_dynsel.core.forms.wide import WideScorer
+from spacy_dynsel.core.forms.slots import NarrowScorer, WideScorer
 from spacy_dynsel.core.learner import Learner
 from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
 from spacy_dynsel.spacy_io.annotations import write_parses, write_tags
 from spacy_dynsel.spacy_io.lexemes import LexemeReader
 from spacy_dynsel.tasks.arc_eager import decode as parsing
-from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
+from spacy_dynsel.tasks.arc_eager.features import Features, TagMap
+from spacy_dynsel.tasks.arc_eager.places import ACTION_PLACES
 from spacy_dynsel.tasks.arc_eager.train import TransitionExamples
 from spacy_dynsel.tasks.arc_eager.trees import follow, restore_arcs
 from spacy_dynsel.tasks.bilou import decode as bilou

@@ -4,12 +4,10 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ...core.forms.line_table import ShortLineTable
-from ...core.forms.narrow import NarrowScorer
-from ...core.forms.wide import WideScorer
+from ...core.forms.slots import NarrowScorer, WideScorer
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
-from .features import Features, TagMap
-from .ranking import RankFeatures
+from .features import Features, RankFeatures, TagMap
 
 ROOT: int
 SPACE: int

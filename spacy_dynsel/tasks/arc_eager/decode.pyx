@@ -15,8 +15,7 @@ import numpy as np
 from ...base.errors import Errors
 
 from ...core.forms.line_table cimport ShortLineTable, Sums, ask_lines
-from ...core.forms.narrow cimport NarrowScorer
-from ...core.forms.wide cimport WideScorer
+from ...core.forms.slots cimport NarrowScorer, WideScorer
 from ...core.leads cimport NO_RIVAL, fill_limits, get_margin
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport LexemeRecC, ProgramC
@@ -26,23 +25,30 @@ from ...core.workers cimport require_memory_for_gil, throw_no_memory
 from ...spacy_io.lexemes cimport BLANK_LINE, LexemeReader
 from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
 from ..run cimport DocRun
-from .branches cimport LoggedC
 from .features cimport (
-    MAX_PLACES,
     MAX_SLOTS,
-    N_ACTION_PLACES,
-    N_BOUNDARY_PLACES,
-    N_LABEL_PLACES,
     Features,
     FeaturesC,
+    RankFeatures,
     TagMap,
     fill_token,
     find_boundary_places,
     read_slots,
 )
-from .ranking cimport RankFeatures
+from .places cimport (
+    MAX_PLACES, N_ACTION_PLACES, N_BOUNDARY_PLACES, N_LABEL_PLACES,
+)
 from .steps cimport MAX_KEYS, ChoiceC, ParserC, Run, advance, choose, start_run
-from .system cimport LEFT, NONE, SentenceC, free_sentence, new_sentence, row_of, start
+from .system cimport (
+    LEFT,
+    NONE,
+    LoggedC,
+    SentenceC,
+    free_sentence,
+    new_sentence,
+    row_of,
+    start,
+)
 
 cdef enum:
     # Sentences that a worker parses at once.
@@ -97,9 +103,9 @@ cdef class ParsingRun(DocRun):
         cdef Worker worker
         cdef int i, first, end
         worker.thread = thread
-        worker.scores.resize(<size_t>GROUP * self.parser.labels.width)
+        worker.scores.resize(<size_t>GROUP * self.parser.labels.weights.width)
         for i in range(GROUP):
-            worker.runs[i].scores = worker.scores.data() + i * self.parser.labels.width
+            worker.runs[i].scores = worker.scores.data() + i * self.parser.labels.weights.width
             worker.idle.push_back(i)
         worker.action_counts = self.counts + thread * self.n_counts
         worker.label_counts = worker.action_counts + self.parser.actions.program.n_stages
@@ -253,7 +259,7 @@ def parse(
     leads = np.full((run.n_tokens, 3), NO_RIVAL, dtype="int32") if with_leads else None
     stages = np.zeros(run.n_tokens, dtype="uint8") if with_leads else None
     if run.n_tokens:
-        fill_limits(limits, labels.c.n_labels, labels.c.width)
+        fill_limits(limits, labels.c.n_labels, labels.c.weights.width)
         parser.actions = &actions.c
         parser.labels = &labels.c
         if boundaries is not None:

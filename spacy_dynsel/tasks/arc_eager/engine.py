@@ -10,8 +10,7 @@ from spacy.tokens import Doc
 from ...base.errors import Errors
 from ...base.settings import LearnerSettings
 from ...base.templates import Templates
-from ...core.forms.narrow import NarrowScorer
-from ...core.forms.wide import WideScorer
+from ...core.forms.slots import NarrowScorer, WideScorer
 from ...core.learner import Learner
 from ...core.model_file import require
 from ...core.recorder import Recorder
@@ -31,14 +30,7 @@ from ..folds import get_fold
 from ..word_tables import is_lookup
 from .decode import ROOT, SPACE, ParseBatch, parse
 from .explain import ParseExplanation, explain_trees
-from .features import (
-    ACTION_PLACES,
-    ACTIONS,
-    BOUNDARY_PLACES,
-    LABEL_PLACES,
-    Features,
-    TagMap,
-)
+from .features import Features, TagMap
 from .gold import (
     GoldParse,
     TaggedWords,
@@ -47,7 +39,7 @@ from .gold import (
     gold_starts,
     learn_words,
 )
-from .places import PLACES
+from .places import ACTION_PLACES, ACTIONS, BOUNDARY_PLACES, LABEL_PLACES, PLACES
 from .reranker import SCALE as RANK_SCALE
 from .reranker import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
 from .train import TransitionExamples

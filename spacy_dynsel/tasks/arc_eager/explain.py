@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .decode import ROOT, SPACE, ParseBatch
-from .features import ACTIONS
+from .places import ACTIONS
 
 
 class Transition(NamedTuple):

@@ -2,14 +2,13 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from ...core.forms.line_table cimport ShortLineTableC, Sums
-from ...core.forms.narrow cimport NarrowScorerC
-from ...core.forms.wide cimport FarC, WideScorerC
+from ...core.forms.line_table cimport FarC, ShortLineTableC, Sums
+from ...core.forms.slots cimport NarrowScorerC, WideScorerC
 from ...core.typedefs cimport atom_t, feat_t, int16_t, score_t, uint8_t, uint64_t
 from ...core.vectors cimport bare_vector
-from .branches cimport LoggedC
-from .features cimport MAX_PLACES, MAX_SLOTS, FeaturesC
-from .system cimport N_ACTIONS, NONE, SentenceC
+from .features cimport MAX_SLOTS, FeaturesC
+from .places cimport MAX_PLACES
+from .system cimport N_ACTIONS, NONE, LoggedC, SentenceC
 
 cdef enum:
     MAX_KEYS = 256
