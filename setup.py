@@ -31,8 +31,6 @@ MOD_NAMES = [
     "spacy_dynsel.tasks.examples",
     "spacy_dynsel.tasks.bilou.actions",
     "spacy_dynsel.tasks.bilou.task",
-    "spacy_dynsel.tasks.bilou.evidence",
-    "spacy_dynsel.tasks.bilou.reading",
     "spacy_dynsel.tasks.bilou.decode",
     "spacy_dynsel.tasks.bilou.train",
     "spacy_dynsel.tasks.arc_eager.decode",

@@ -35,6 +35,7 @@ from spacy_dynsel.tasks.arc_eager.train import TransitionExamples
 from spacy_dynsel.tasks.arc_eager.trees import follow, restore_arcs
 from spacy_dynsel.tasks.bilou import decode as bilou
 from spacy_dynsel.tasks.bilou.actions import write_entities
+from spacy_dynsel.tasks.bilou.batch import EntityBatch
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 from spacy_dynsel.tasks.bilou.task import Task
 from spacy_dynsel.tasks.bilou.train import EntityExamples, Explaining, Guessing
@@ -255,10 +256,10 @@ def mix_ner() -> None:
     )
     actions, support = good.actions, good.support
     for first in (
-        bilou.EntityBatch(actions[:-1], None, None, False, support),
-        bilou.EntityBatch(actions, None, None, False, support[:-1]),
-        bilou.EntityBatch(actions, None, None, False, None),
-        bilou.EntityBatch(actions + np.uint16(99), None, None, False, support),
+        EntityBatch(actions[:-1], None, None, False, support),
+        EntityBatch(actions, None, None, False, support[:-1]),
+        EntityBatch(actions, None, None, False, None),
+        EntityBatch(actions + np.uint16(99), None, None, False, support),
     ):
         refuse(bilou.predict, docs, task, lexicon, reader, scorer, margins, 1, first)
     lexical = engine.main.program.lexical

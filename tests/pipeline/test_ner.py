@@ -18,7 +18,7 @@ from helpers.contract import (
 from helpers.ner import TEXTS, TRAIN_DATA, ents_of, make_examples, train_ner
 from helpers.paths import CONFIGS
 from spacy_dynsel.registry.tuning import tune_o_bias
-from spacy_dynsel.tasks.bilou.decode import EntityBatch
+from spacy_dynsel.tasks.bilou.batch import EntityBatch
 from spacy_dynsel.tasks.bilou.gold import entity_f
 from spacy_dynsel.tasks.classifier import mean_weights
 

@@ -26,8 +26,9 @@ from ..evidence import NO_RIVAL, Evidence, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..word_tables import N_RESERVED, NO_TABLE
-from .actions import KEEP
-from .decode import NO_DECISION, EntityBatch, predict
+from .actions import KEEP, NO_DECISION
+from .batch import EntityBatch
+from .decode import predict
 from .explain import Explanations, explain_entities
 from .gazetteer import N_CODES, Gazetteer
 from .gazetteers import ARRAYS, Gazetteers, check_arrays, get_checksum
