@@ -119,7 +119,7 @@ cdef class Readings(Examples):
                 s.tokens[j].starts = self.starts[doc.offset + s.tokens[j].token]
         arrange(&self.task.c, s, self.lexicon.before_start, self.lexicon.after_end)
 
-    cdef void look(self, Reading* r, int step) noexcept nogil:
+    cdef void see(self, Reading* r, int step) noexcept nogil:
         """See what there is to see at a step."""
         look(&self.task.c, &r.s, step, self.lexicon.absent, r.places, &r.context)
 
@@ -132,7 +132,7 @@ cdef class Readings(Examples):
         r.open_type = NONE
         return True
 
-    cdef void act(self, Reading* r, int step, int action) noexcept nogil:
+    cdef void take(self, Reading* r, int step, int action) noexcept nogil:
         """Take an action."""
         act(&self.task.c, &r.s, step, action)
         r.open_type = open_after(action)
@@ -323,7 +323,7 @@ cdef class EntityExamples(Readings):
                 costs = r.s.costs.data()
                 opened = NONE
                 for step in range(r.n_steps):
-                    self.look(r, step)
+                    self.see(r, step)
                     truth = self.fill_costs(r, step, opened)
                     if only_count:
                         learner.count(&r.context)
@@ -341,7 +341,7 @@ cdef class EntityExamples(Readings):
                     # Actions to count may go on with what was never begun.
                     if r.open_type == NONE or (action > 0 and kind_of(action) == BEGIN):
                         opened = step
-                    self.act(r, step, action)
+                    self.take(r, step, action)
         return loss
 
     cdef bint can_learn(self, const Scratch* s) noexcept nogil:
@@ -376,7 +376,7 @@ cdef class Guessing(Readings):
                 self.open_doc(i, r)
                 costs = r.s.costs.data()
                 for step in range(r.n_steps):
-                    self.look(r, step)
+                    self.see(r, step)
                     token = r.doc.offset + r.s.token_of[step]
                     if self.keep(r, step):
                         view[token] = KEEP_C
@@ -386,7 +386,7 @@ cdef class Guessing(Readings):
                         if is_valid(r.s.flags[step], r.open_type, action):
                             costs[action] = CORRECT
                     action = learner.guess(&r.context, costs)
-                    self.act(r, step, action)
+                    self.take(r, step, action)
                     if task.backwards:
                         action = mirror(action)
                     view[token] = <uint16_t>action
@@ -445,7 +445,7 @@ cdef class Explaining(Readings):
         for i in range(<int>self.sequences.size()):
             self.open_doc(i, r)
             for step in range(r.n_steps):
-                self.look(r, step)
+                self.see(r, step)
                 token = r.doc.offset + r.s.token_of[step]
                 if self.keep(r, step):
                     read_view[token] = r.s.actions[step]
@@ -471,7 +471,7 @@ cdef class Explaining(Readings):
                 if task.backwards:
                     action = mirror(action)
                 read_view[token] = action
-                self.act(r, step, action)
+                self.take(r, step, action)
         return (
             parts[:, :, :n_actions], valid.astype(bool), read, given[:, :n_actions]
         )
