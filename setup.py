@@ -17,6 +17,7 @@ MOD_NAMES = [
     "spacy_dynsel.core.checksum",
     "spacy_dynsel.tokenizer.chunks",
     "spacy_dynsel.tasks.bilou.gazetteer",
+    "spacy_dynsel.core.leads",
     "spacy_dynsel.core.learner",
     "spacy_dynsel.core.lexicon",
     "spacy_dynsel.core.forms.line_table",

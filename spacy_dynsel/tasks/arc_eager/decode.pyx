@@ -16,7 +16,7 @@ from ...base.errors import Errors
 
 from ...core.forms.line_table cimport ShortLineTable, Sums, ask_lines
 from ...core.forms.slots cimport NarrowScorer, WideScorer
-from ...core.leads cimport NO_RIVAL, fill_limits, get_margin
+from ...core.leads cimport NO_DECISION, NO_RIVAL, fill_limits, get_margin
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport LexemeRecC, ProgramC
 from ...core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
@@ -256,8 +256,11 @@ def parse(
     heads = np.empty(run.n_tokens, dtype="int32")
     arc_labels = np.empty(run.n_tokens, dtype="uint16")
     starts = np.zeros(run.n_tokens, dtype="uint8")
-    leads = np.full((run.n_tokens, 3), NO_RIVAL, dtype="int32") if with_leads else None
-    stages = np.zeros(run.n_tokens, dtype="uint8") if with_leads else None
+    leads = stages = None
+    if with_leads:
+        leads = np.full((run.n_tokens, 3), NO_RIVAL, dtype="int32")
+        leads[:, 1] = NO_DECISION
+        stages = np.zeros(run.n_tokens, dtype="uint8")
     if run.n_tokens:
         fill_limits(limits, labels.c.n_labels, labels.c.weights.width)
         parser.actions = &actions.c
@@ -340,7 +343,7 @@ cdef void write_tree(ParsingRun job, Run* run) noexcept nogil:
 
 cdef inline void note_lead(ParsingRun job, size_t place, const LoggedC* logged) noexcept nogil:
     """Note the lead of a transition for a token, unless that has its head already."""
-    if job.leads[3 * place + 1] == NO_RIVAL and logged.lead < job.leads[3 * place]:
+    if job.leads[3 * place + 1] == NO_DECISION and logged.lead < job.leads[3 * place]:
         job.leads[3 * place] = <int>logged.lead
         job.stages[place] = <uint8_t>logged.stage
 
@@ -357,8 +360,7 @@ cdef void write_leads(ParsingRun job, Run* run) noexcept nogil:
         if logged.label_stage != NONE:
             token = logged.top if logged.action == LEFT else logged.front
             place = run.offset + run.s.tokens[token]
-            # Less than without a rival, so that it is known to have its head.
-            job.leads[3 * place + 1] = min(logged.label_lead, <int>NO_RIVAL - 1)
+            job.leads[3 * place + 1] = logged.label_lead
     for token in range(run.s.n):
         if run.rank_leads[token] == NO_RIVAL:
             continue

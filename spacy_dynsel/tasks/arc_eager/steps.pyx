@@ -12,7 +12,7 @@ from ...core.forms.line_table cimport (
     prefetch,
     sum_values,
 )
-from ...core.leads cimport NO_RIVAL, find_lead, get_margin
+from ...core.leads cimport find_lead, get_margin
 from ...core.workers cimport throw_no_memory
 from .features cimport (
     ARC,

@@ -2,6 +2,5 @@ import numpy as np
 from spacy.tokens import Doc
 
 KEEP: int
-NO_DECISION: int
 
 def write_entities(docs: list[Doc], actions: np.ndarray, types: np.ndarray) -> bool: ...

@@ -3,13 +3,12 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from ...core.leads cimport NO_DECISION as NO_DECISION_C
+from ...core.leads cimport NO_DECISION
 from ...core.typedefs cimport uint64_t
 from ...spacy_io.annotations cimport set_entities
 from ...spacy_io.tokens cimport has_entity, read_docs
 
 KEEP = KEEP_C
-NO_DECISION = NO_DECISION_C
 
 
 cdef void fill_spaces(
@@ -34,7 +33,7 @@ cdef void fill_spaces(
             if keeps and has_entity(doc, token):
                 actions[token] = KEEP_C
             if leads != NULL:
-                leads[token] = NO_DECISION_C
+                leads[token] = NO_DECISION
             token += 1
         if i < n_words:
             inside = 0
