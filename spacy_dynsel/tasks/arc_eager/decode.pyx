@@ -14,6 +14,8 @@ import numpy as np
 
 from ...base.errors import Errors
 
+from .batch import ParseBatch
+
 from ...core.forms.line_table cimport ShortLineTable, Sums, ask_lines
 from ...core.forms.slots cimport NarrowScorer, WideScorer
 from ...core.leads cimport NO_DECISION, NO_RIVAL, fill_limits, get_margin
@@ -115,47 +117,6 @@ cdef class ParsingRun(DocRun):
                     return
         while not worker.active.empty():
             advance_all(self, &worker)
-
-
-class ParseBatch:
-    """The predicted trees of some docs.
-
-    heads (array): For each token of all docs the index of its head within the doc, its
-        own for the root of a sentence.
-    labels (array): The label of its arc, ROOT or SPACE.
-    starts (array): Whether a sentence starts there.
-    ends (array): The number of tokens up to the end of each doc.
-    action_counts (array), label_counts (array): How many decisions about transitions
-        and about labels were made at each stage.
-    leads (array): For each token the smallest lead of the transitions that it took part
-        in until it had a head, the lead of its label, and the smallest difference by
-        which the reranker chose between its arc and another one, as integers; or None.
-    stages (array): The stage of that transition, from 0; where a reranker had a choice,
-        the number of stages, and one more where it changed the arc; or None.
-    made_by (CompiledParser): What made the decisions, or None.
-    """
-
-    __slots__ = (
-        "heads", "labels", "starts", "ends", "action_counts", "label_counts", "leads",
-        "made_by", "stages",
-    )
-
-    def __init__(
-        self, heads, labels, starts, ends, action_counts, label_counts, leads=None,
-        stages=None,
-    ):
-        self.made_by = None
-        self.leads = leads
-        self.stages = stages
-        self.heads = heads
-        self.labels = labels
-        self.starts = starts
-        self.ends = ends
-        self.action_counts = action_counts
-        self.label_counts = label_counts
-
-    def __len__(self) -> int:
-        return len(self.ends)
 
 
 cdef int check_scorer(

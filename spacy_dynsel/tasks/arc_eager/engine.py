@@ -28,7 +28,8 @@ from ..engine import Engine, Margin, Snapshot, Start
 from ..evidence import Evidence, scale_leads
 from ..folds import get_fold
 from ..word_tables import is_lookup
-from .decode import ROOT, SPACE, ParseBatch, parse
+from .batch import ParseBatch
+from .decode import ROOT, SPACE, parse
 from .explain import ParseExplanation, explain_trees
 from .features import Features, TagMap
 from .gold import (

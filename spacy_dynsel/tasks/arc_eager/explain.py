@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .decode import ROOT, SPACE, ParseBatch
+from .batch import ParseBatch
+from .decode import ROOT, SPACE
 from .places import ACTIONS
 
 

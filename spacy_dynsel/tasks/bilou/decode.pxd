@@ -32,10 +32,6 @@ cdef void arrange(
     LexemeRecC* after_end,
 ) noexcept nogil
 cdef void look(
-    const TaskC* task,
-    Scratch* s,
-    int step,
-    LexemeRecC* absent,
-    LexemeRecC** places,
+    const TaskC* task, Scratch* s, int step, LexemeRecC* absent, LexemeRecC** places,
     ContextC* context,
 ) noexcept nogil

@@ -534,11 +534,7 @@ cdef void find_places(
 
 
 cdef void look(
-    const TaskC* task,
-    Scratch* s,
-    int step,
-    LexemeRecC* absent,
-    LexemeRecC** places,
+    const TaskC* task, Scratch* s, int step, LexemeRecC* absent, LexemeRecC** places,
     ContextC* context,
 ) noexcept nogil:
     """Make the context of the decision of a step, all steps before being decided."""
