@@ -1,10 +1,12 @@
 """What was predicted for some docs."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ParseBatch:
     """The predicted trees of some docs.
 
@@ -23,38 +25,15 @@ class ParseBatch:
     made_by (CompiledParser): What made the decisions, or None.
     """
 
-    __slots__ = (
-        "action_counts",
-        "ends",
-        "heads",
-        "label_counts",
-        "labels",
-        "leads",
-        "made_by",
-        "stages",
-        "starts",
-    )
-
-    def __init__(
-        self,
-        heads: np.ndarray,
-        labels: np.ndarray,
-        starts: np.ndarray,
-        ends: np.ndarray,
-        action_counts: np.ndarray,
-        label_counts: np.ndarray,
-        leads: Any = None,
-        stages: Any = None,
-    ) -> None:
-        self.heads = heads
-        self.labels = labels
-        self.starts = starts
-        self.ends = ends
-        self.action_counts = action_counts
-        self.label_counts = label_counts
-        self.leads = leads
-        self.stages = stages
-        self.made_by: Any = None
+    heads: np.ndarray
+    labels: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    action_counts: np.ndarray
+    label_counts: np.ndarray
+    leads: Any = None
+    stages: Any = None
+    made_by: Any = field(default=None, init=False)
 
     def __len__(self) -> int:
         return len(self.ends)

@@ -1,11 +1,13 @@
 """What was predicted for some docs."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class EntityBatch:
     """The predicted actions of some docs.
 
@@ -23,35 +25,14 @@ class EntityBatch:
     made_by (Compiled): What made the decisions, or None.
     """
 
-    __slots__ = (
-        "actions",
-        "ends",
-        "has_kept",
-        "leads",
-        "made_by",
-        "stage_counts",
-        "stages",
-        "support",
-    )
-
-    def __init__(
-        self,
-        actions: np.ndarray,
-        ends: np.ndarray,
-        stage_counts: np.ndarray,
-        has_kept: bool,
-        support: np.ndarray | None = None,
-        leads: Any = None,
-        stages: Any = None,
-    ) -> None:
-        self.actions = actions
-        self.ends = ends
-        self.stage_counts = stage_counts
-        self.has_kept = has_kept
-        self.support = support
-        self.leads = leads
-        self.stages = stages
-        self.made_by: Any = None
+    actions: np.ndarray
+    ends: np.ndarray
+    stage_counts: np.ndarray
+    has_kept: bool
+    support: np.ndarray | None = None
+    leads: Any = None
+    stages: Any = None
+    made_by: Any = field(default=None, init=False)
 
     def __len__(self) -> int:
         return len(self.ends)
