@@ -3,6 +3,9 @@
 A slot is an atom, that is a column of the token that stands at some place: S0 or N0, a
 dependent of these, a neighbour. The places are found first, then the slots that a stage
 needs are read from the rows of tokens.
+
+To choose between two trees, the reranker sees the decision where they part, and those
+tokens for which they differ.
 """
 from libc.string cimport memset
 
