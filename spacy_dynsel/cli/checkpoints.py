@@ -12,7 +12,7 @@ from ..base.atomic import write_file
 from ..base.templates import CHECKPOINT
 from ..ordering.checkpoints import Proposal, learn_prefixes, propose
 from .group import dynsel_cli
-from .options import CODE, HELD_OUT, LIMIT, NAME, PART, SHARE, WITH_OVERRIDES
+from .options import CODE, WITH_OVERRIDES, takes_source
 from .order import load_decisions
 
 # Among the numbers of stages, the smallest that costs hardly more than the best.
@@ -20,6 +20,7 @@ TOLERANCE = 1.02
 
 
 @dynsel_cli.command("checkpoints", context_settings=WITH_OVERRIDES)
+@takes_source
 def checkpoints_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Config with the templates", exists=True),
@@ -32,12 +33,8 @@ def checkpoints_cli(
     overhead: float = Opt(
         1.0, "--overhead", min=0, help="Cost of a checkpoint in templates"
     ),
-    name: str | None = NAME,
-    part: str | None = PART,
-    held_out: Path | None = HELD_OUT,
-    share: float = SHARE,
-    limit: int = LIMIT,
     code_path: Path | None = CODE,
+    **source: Any,
 ) -> None:
     """
     Propose checkpoints for the templates of a config, without reordering them, and say
@@ -51,12 +48,8 @@ def checkpoints_cli(
         most=most,
         max_loss=max_loss,
         overhead=overhead,
-        name=name,
-        part=part,
-        held_out_path=held_out,
-        share=share,
-        limit=limit,
         overrides=parse_config_overrides(ctx.args),
+        **source,
     )
 
 

@@ -35,13 +35,14 @@ from ._data import (
     share_tags,
 )
 from .group import dynsel_cli
-from .options import CODE, HELD_OUT, LIMIT, NAME, PART, SHARE, WITH_OVERRIDES
+from .options import CODE, WITH_OVERRIDES, takes_source
 
 METHODS = ("wrapper", "lasso", "gomp", "contribution")
 GUIDE_EPOCHS = 2
 
 
 @dynsel_cli.command("order", context_settings=WITH_OVERRIDES)
+@takes_source
 def order_cli(
     ctx: typer.Context,
     config_path: Path = Arg(..., help="Training config", exists=True),
@@ -56,12 +57,8 @@ def order_cli(
         help="Write a checkpoint after each template, or none",
     ),
     restart: bool = Opt(False, "--restart", help="Start anew, do not resume"),
-    name: str | None = NAME,
-    part: str | None = PART,
-    held_out: Path | None = HELD_OUT,
-    share: float = SHARE,
-    limit: int = LIMIT,
     code_path: Path | None = CODE,
+    **source: Any,
 ) -> None:
     """
     Order the templates of a component, the most useful first. Give settings of the
@@ -73,15 +70,11 @@ def order_cli(
         config_path,
         output_path,
         method=method,
-        name=name,
-        part=part,
         n_places=templates,
-        held_out_path=held_out,
-        share=share,
         each=each,
         restart=restart,
-        limit=limit,
         overrides=parse_config_overrides(ctx.args),
+        **source,
     )
 
 

@@ -1,13 +1,13 @@
-"""By how much decisions are won."""
+"""By how much decisions are won, as integers."""
 from libcpp.vector cimport vector
 
 from .typedefs cimport score_t
 
-cdef enum:
-    # The lead of a label that has no rival.
+cpdef enum:
+    # The lead of a label that has no rival. No other lead is as large.
     NO_RIVAL = 1 << 20
-    # That of white space, about which nothing is decided.
-    NO_DECISION = (1 << 20) + 1
+    # What stands for a lead where nothing is decided, as about white space.
+    NO_DECISION = NO_RIVAL + 1
 
 
 cdef inline int get_margin(const int* margins, int stage, int n_stages) noexcept nogil:

@@ -221,6 +221,85 @@ static inline AddValues get_add_values(int kind) {
     return add_values_plain;
 }
 
+// Weights for many labels: the value of a feature is a code. Most features have weights for
+// one or two labels, which the code holds: two entries of a label (7 bits) and a weight (8).
+// The code of others is the number of a list of entries, or of a row with a weight for each
+// label.
+constexpr int ENTRY_BITS = 15;
+// Labels from here on do not fit into a code.
+constexpr int PAIR_LABELS = 128;
+// Lists have this length, filled up with weights of 0.
+constexpr int LIST_SIZE = 4;
+// Bits of a code: its number is that of a list or a row; of a row; the number.
+constexpr uint32_t IS_FAR = 0x80000000u;
+constexpr uint32_t IS_ROW = 0x40000000u;
+constexpr uint32_t NUMBER = 0x3FFFFFFFu;
+// Features of one stage, at most.
+constexpr int MAX_STAGE = 256;
+
+struct WideWeights {
+    const Kernels* kernels;
+    int width;  // labels, padded
+    LineTable codes;
+    const int8_t* rows;     // [row][width]
+    const uint32_t* lists;  // [list][LIST_SIZE] label << 8 | weight
+};
+
+// The lists and rows that were prefetched.
+struct Far {
+    int n_rows;
+    int n_lists;
+    const int8_t* rows[MAX_STAGE];
+    const uint32_t* lists[MAX_STAGE];
+};
+
+static inline uint32_t get_first_label(uint32_t code) { return code >> 8 & 0x7F; }
+
+static inline uint32_t get_second_label(uint32_t code) {
+    return code >> (ENTRY_BITS + 8) & 0x7F;
+}
+
+static inline void add_weight(int16_t* scores, uint32_t label, uint32_t weight) {
+    scores[label] =
+        static_cast<int16_t>(scores[label] + static_cast<int8_t>(weight & 0xFF));
+}
+
+// Adds the weights that the codes of features hold, and prefetches the others. Returns
+// whether there are others.
+static inline bool add_near(const WideWeights& weights, const uint32_t* keys, int n,
+                            int16_t* scores, Far* far) {
+    far->n_rows = 0;
+    far->n_lists = 0;
+    for (int i = 0; i < n; ++i) {
+        const uint32_t code = find_value(weights.codes, keys[i]);
+        if (code & IS_FAR) {
+            const size_t number = code & NUMBER;
+            if (code & IS_ROW) {
+                const int8_t* row = weights.rows + number * static_cast<size_t>(weights.width);
+                DYNSEL_PREFETCH(row);
+                far->rows[far->n_rows++] = row;
+            } else {
+                const uint32_t* list = weights.lists + number * LIST_SIZE;
+                DYNSEL_PREFETCH(list);
+                far->lists[far->n_lists++] = list;
+            }
+        } else {
+            // Without a branch for features that are not there: their code is 0.
+            add_weight(scores, get_first_label(code), code);
+            add_weight(scores, get_second_label(code), code >> ENTRY_BITS);
+        }
+    }
+    return far->n_rows + far->n_lists > 0;
+}
+
+// Adds what add_near prefetched.
+static inline void add_far(const WideWeights& weights, Far* far, int16_t* scores) {
+    weights.kernels->add_bytes(scores, far->rows, far->n_rows, weights.width);
+    for (int i = 0; i < far->n_lists; ++i)
+        for (int j = 0; j < LIST_SIZE; ++j)
+            add_weight(scores, far->lists[i][j] >> 8, far->lists[i][j]);
+}
+
 static inline int find_elsewhere(const ShortLineTable& table, uint32_t key) {
     return static_cast<int32_t>(find_other(*table.others, key));
 }

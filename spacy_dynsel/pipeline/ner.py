@@ -20,7 +20,7 @@ from ..spacy_io.tokens import (
     read_sent_starts,
 )
 from ..tasks.bilou.actions import write_entities
-from ..tasks.bilou.decode import EntityBatch
+from ..tasks.bilou.batch import EntityBatch
 from ..tasks.bilou.engine import MAX_BIAS, MAX_TYPES, EntityEngine
 from ..tasks.bilou.explain import Explanations
 from ..tasks.bilou.gold import (

@@ -21,7 +21,8 @@ from ..base.settings import check_choice, check_number
 from ..confidence.maps import ConfidenceMap
 from ..spacy_io.annotations import read_parse, write_parses
 from ..spacy_io.tokens import find_untagged, find_words, hand_on_starts, have_same_words
-from ..tasks.arc_eager.decode import SPACE, ParseBatch
+from ..tasks.arc_eager.batch import ParseBatch
+from ..tasks.arc_eager.decode import SPACE
 from ..tasks.arc_eager.engine import ParsingEngine
 from ..tasks.arc_eager.gold import (
     MISSING,

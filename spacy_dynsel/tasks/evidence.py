@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Integer leads from here on are those of decisions without a rival.
-NO_RIVAL = 1 << 19
+from ..core.leads import NO_RIVAL
 
 
 class Evidence(NamedTuple):
@@ -23,7 +22,8 @@ class Evidence(NamedTuple):
 
 
 def scale_leads(leads: np.ndarray, *scales: float) -> np.ndarray:
-    """Turn integer leads into those of margins, infinite where there was no rival.
+    """Turn integer leads into those of margins, infinite where there was no rival, or
+    nothing to decide.
 
     leads (array): One or more for each unit.
     scales (float): The scale of each kind.

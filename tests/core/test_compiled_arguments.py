@@ -21,20 +21,21 @@ from helpers.compiled import COMPILED
 from helpers.paths import PYTHONPATH
 from spacy_dynsel.core.forms.cached import CachedScorer
 from spacy_dynsel.core.forms.line_table import LineTable, ShortLineTable
-from spacy_dynsel.core.forms.narrow import NarrowScorer
 from spacy_dynsel.core.forms.packing import find_labels, unpack_weights
-from spacy_dynsel.core.forms.wide import WideScorer
+from spacy_dynsel.core.forms.slots import NarrowScorer, WideScorer
 from spacy_dynsel.core.learner import Learner
 from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
 from spacy_dynsel.spacy_io.annotations import write_parses, write_tags
 from spacy_dynsel.spacy_io.lexemes import LexemeReader
 from spacy_dynsel.tasks.arc_eager import decode as parsing
-from spacy_dynsel.tasks.arc_eager.features import ACTION_PLACES, Features, TagMap
+from spacy_dynsel.tasks.arc_eager.features import Features, TagMap
+from spacy_dynsel.tasks.arc_eager.places import ACTION_PLACES
 from spacy_dynsel.tasks.arc_eager.train import TransitionExamples
 from spacy_dynsel.tasks.arc_eager.trees import follow, restore_arcs
 from spacy_dynsel.tasks.bilou import decode as bilou
 from spacy_dynsel.tasks.bilou.actions import write_entities
+from spacy_dynsel.tasks.bilou.batch import EntityBatch
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 from spacy_dynsel.tasks.bilou.task import Task
 from spacy_dynsel.tasks.bilou.train import EntityExamples, Explaining, Guessing
@@ -255,10 +256,10 @@ def mix_ner() -> None:
     )
     actions, support = good.actions, good.support
     for first in (
-        bilou.EntityBatch(actions[:-1], None, None, False, support),
-        bilou.EntityBatch(actions, None, None, False, support[:-1]),
-        bilou.EntityBatch(actions, None, None, False, None),
-        bilou.EntityBatch(actions + np.uint16(99), None, None, False, support),
+        EntityBatch(actions[:-1], None, None, False, support),
+        EntityBatch(actions, None, None, False, support[:-1]),
+        EntityBatch(actions, None, None, False, None),
+        EntityBatch(actions + np.uint16(99), None, None, False, support),
     ):
         refuse(bilou.predict, docs, task, lexicon, reader, scorer, margins, 1, first)
     lexical = engine.main.program.lexical

@@ -6,13 +6,12 @@ import pytest
 from spacy_dynsel.base.templates import parse_templates
 from spacy_dynsel.core.forms.cached import kernel_names
 from spacy_dynsel.core.forms.line_table import ShortLineTable, check_table
-from spacy_dynsel.core.forms.narrow import NarrowScorer
 from spacy_dynsel.core.forms.packing import (
     check_weights,
     pack_weights,
     unpack_weights,
 )
-from spacy_dynsel.core.forms.wide import WideScorer
+from spacy_dynsel.core.forms.slots import NarrowScorer, WideScorer
 from spacy_dynsel.core.program import Program
 
 SEEDS = range(8)

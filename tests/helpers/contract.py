@@ -8,6 +8,7 @@ from typing import Any
 import spacy
 import srsly
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 
@@ -17,6 +18,15 @@ def check_copies(nlp: Language, annotate: Callable[[Language], Any]) -> None:
         assert annotate(other) == expected
         for name, pipe in nlp.pipeline:
             assert other.get_pipe(name).to_bytes() == pipe.to_bytes()
+
+
+def check_processes(
+    nlp: Language, texts: list[str], annotation_of: Callable[[Doc], Any]
+) -> None:
+    """Several processes annotate as one does."""
+    expected = [annotation_of(nlp(text)) for text in texts]
+    docs = nlp.pipe(texts, n_process=2, batch_size=2)
+    assert [annotation_of(doc) for doc in docs] == expected
 
 
 def check_error_handler(nlp: Language, texts: list[str], word: str) -> None:

@@ -13,12 +13,13 @@ from helpers.contract import (
     check_copies,
     check_error_handler,
     check_memory_zones,
+    check_processes,
     make_stock,
 )
 from helpers.ner import TEXTS, TRAIN_DATA, ents_of, make_examples, train_ner
 from helpers.paths import CONFIGS
 from spacy_dynsel.registry.tuning import tune_o_bias
-from spacy_dynsel.tasks.bilou.decode import EntityBatch
+from spacy_dynsel.tasks.bilou.batch import EntityBatch
 from spacy_dynsel.tasks.bilou.gold import entity_f
 from spacy_dynsel.tasks.classifier import mean_weights
 
@@ -474,9 +475,7 @@ def test_copies(nlp, ner):
 
 
 def test_processes(nlp, ner, start_method):
-    expected = predict_ents(nlp)
-    docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
-    assert [ents_of(doc) for doc in docs] == expected
+    check_processes(nlp, TEXTS, ents_of)
 
 
 def test_training_goes_on_after_loading(nlp, ner, tmp_path):

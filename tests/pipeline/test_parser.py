@@ -13,6 +13,7 @@ from helpers.contract import (
     check_copies,
     check_error_handler,
     check_memory_zones,
+    check_processes,
     make_stock,
 )
 from helpers.parser import TEXTS, TRAIN_DATA, make_doc, make_examples, train_parser
@@ -365,9 +366,7 @@ def test_copies(nlp, parser):
 
 
 def test_processes(nlp, parser, start_method):
-    expected = trees_of(nlp)
-    docs = nlp.pipe(TEXTS, n_process=2, batch_size=2)
-    assert [tree_of(doc) for doc in docs] == expected
+    check_processes(nlp, TEXTS, tree_of)
 
 
 def test_training_goes_on_after_loading(nlp, parser, tmp_path):

@@ -14,7 +14,7 @@ import spacy
 import srsly
 from typer.main import get_command
 
-from helpers.paths import ROOT
+from helpers.paths import PYTHONPATH, ROOT
 from spacy_dynsel.about import __title__, __version__
 from spacy_dynsel.base.errors import Errors, Warnings
 from spacy_dynsel.cli import dynsel_cli
@@ -204,7 +204,7 @@ def test_from_a_corpus_to_a_tagger(tmp_path):
         done = subprocess.run(
             command,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={**os.environ, "PYTHONPATH": PYTHONPATH},
             capture_output=True,
             text=True,
             check=False,

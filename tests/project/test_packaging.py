@@ -13,7 +13,7 @@ from spacy.cli.package import package
 from spacy.cli.train import train
 
 from helpers.cli import QUICK, SMALL, write_corpus
-from helpers.paths import CONFIGS
+from helpers.paths import CONFIGS, PYTHONPATH
 from spacy_dynsel.about import __version__
 from spacy_dynsel.cli.calibrate import calibrate
 
@@ -73,7 +73,7 @@ def test_package(tmp_path):
         [sys.executable, "-c", code],
         env={
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(output / "en_small-1.2.3"), *sys.path]),
+            "PYTHONPATH": os.pathsep.join([str(output / "en_small-1.2.3"), PYTHONPATH]),
         },
         cwd=tmp_path,
         capture_output=True,

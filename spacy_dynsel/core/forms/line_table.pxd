@@ -2,7 +2,10 @@
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from ..typedefs cimport atom_t, feat_t, int16_t, uint16_t, uint32_t, uint64_t
+from ..typedefs cimport (
+    atom_t, feat_t, int8_t, int16_t, score_t, uint16_t, uint32_t, uint64_t,
+)
+from .cached cimport Kernels
 
 cdef extern from "line_table.hpp" namespace "dynsel" nogil:
     cdef cppclass Others:
@@ -19,6 +22,24 @@ cdef extern from "line_table.hpp" namespace "dynsel" nogil:
         int16_t* of
 
     ctypedef void (*AddValues)(Sums*, const LineTableC&, const feat_t*, int) noexcept nogil
+
+    int ENTRY_BITS
+    int PAIR_LABELS
+    int LIST_SIZE
+    int MAX_STAGE
+    uint32_t IS_FAR
+    uint32_t IS_ROW
+    uint32_t NUMBER
+
+    ctypedef struct WideWeightsC "dynsel::WideWeights":
+        const Kernels* kernels
+        int width
+        LineTableC codes
+        const int8_t* rows
+        const uint32_t* lists
+
+    ctypedef struct FarC "dynsel::Far":
+        pass
 
     cdef struct SlotTemplateC "dynsel::SlotTemplate":
         uint64_t seed
@@ -37,8 +58,13 @@ cdef extern from "line_table.hpp" namespace "dynsel" nogil:
         size_t n, Others* others,
     ) except +
     void list_lines[Table](const Table& table, Others* all) except +
-    uint32_t find_value(LineTableC table, feat_t key)
     AddValues get_add_values(int kind)
+    uint32_t get_first_label(uint32_t code)
+    uint32_t get_second_label(uint32_t code)
+    bint add_near(
+        const WideWeightsC& weights, const feat_t* keys, int n, score_t* scores, FarC* far
+    )
+    void add_far(const WideWeightsC& weights, FarC* far, score_t* scores)
     int64_t sum_values(
         ShortLineTableC table, const feat_t* keys, const int16_t* signs, size_t n
     )

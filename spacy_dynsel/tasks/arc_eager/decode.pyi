@@ -1,42 +1,16 @@
 from typing import Any
 
-import numpy as np
 from spacy.tokens import Doc
 
 from ...core.forms.line_table import ShortLineTable
-from ...core.forms.narrow import NarrowScorer
-from ...core.forms.wide import WideScorer
+from ...core.forms.slots import NarrowScorer, WideScorer
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
-from .features import Features, TagMap
-from .ranking import RankFeatures
+from .batch import ParseBatch
+from .features import Features, RankFeatures, TagMap
 
 ROOT: int
 SPACE: int
-
-class ParseBatch:
-    heads: np.ndarray
-    labels: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
-    action_counts: np.ndarray
-    label_counts: np.ndarray
-    leads: Any
-    stages: Any
-    made_by: Any
-
-    def __init__(
-        self,
-        heads: np.ndarray,
-        labels: np.ndarray,
-        starts: np.ndarray,
-        ends: np.ndarray,
-        action_counts: np.ndarray,
-        label_counts: np.ndarray,
-        leads: np.ndarray | None = None,
-        stages: np.ndarray | None = None,
-    ) -> None: ...
-    def __len__(self) -> int: ...
 
 def parse(
     docs: list[Doc],

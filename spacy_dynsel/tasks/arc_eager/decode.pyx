@@ -14,10 +14,11 @@ import numpy as np
 
 from ...base.errors import Errors
 
+from .batch import ParseBatch
+
 from ...core.forms.line_table cimport ShortLineTable, Sums, ask_lines
-from ...core.forms.narrow cimport NarrowScorer
-from ...core.forms.wide cimport WideScorer
-from ...core.leads cimport NO_RIVAL, fill_limits, get_margin
+from ...core.forms.slots cimport NarrowScorer, WideScorer
+from ...core.leads cimport NO_DECISION, NO_RIVAL, fill_limits, get_margin
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport LexemeRecC, ProgramC
 from ...core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
@@ -26,23 +27,30 @@ from ...core.workers cimport require_memory_for_gil, throw_no_memory
 from ...spacy_io.lexemes cimport BLANK_LINE, LexemeReader
 from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
 from ..run cimport DocRun
-from .branches cimport LoggedC
 from .features cimport (
-    MAX_PLACES,
     MAX_SLOTS,
-    N_ACTION_PLACES,
-    N_BOUNDARY_PLACES,
-    N_LABEL_PLACES,
     Features,
     FeaturesC,
+    RankFeatures,
     TagMap,
     fill_token,
     find_boundary_places,
     read_slots,
 )
-from .ranking cimport RankFeatures
+from .places cimport (
+    MAX_PLACES, N_ACTION_PLACES, N_BOUNDARY_PLACES, N_LABEL_PLACES,
+)
 from .steps cimport MAX_KEYS, ChoiceC, ParserC, Run, advance, choose, start_run
-from .system cimport LEFT, NONE, SentenceC, free_sentence, new_sentence, row_of, start
+from .system cimport (
+    LEFT,
+    NONE,
+    LoggedC,
+    SentenceC,
+    free_sentence,
+    new_sentence,
+    row_of,
+    start,
+)
 
 cdef enum:
     # Sentences that a worker parses at once.
@@ -97,9 +105,9 @@ cdef class ParsingRun(DocRun):
         cdef Worker worker
         cdef int i, first, end
         worker.thread = thread
-        worker.scores.resize(<size_t>GROUP * self.parser.labels.width)
+        worker.scores.resize(<size_t>GROUP * self.parser.labels.weights.width)
         for i in range(GROUP):
-            worker.runs[i].scores = worker.scores.data() + i * self.parser.labels.width
+            worker.runs[i].scores = worker.scores.data() + i * self.parser.labels.weights.width
             worker.idle.push_back(i)
         worker.action_counts = self.counts + thread * self.n_counts
         worker.label_counts = worker.action_counts + self.parser.actions.program.n_stages
@@ -109,47 +117,6 @@ cdef class ParsingRun(DocRun):
                     return
         while not worker.active.empty():
             advance_all(self, &worker)
-
-
-class ParseBatch:
-    """The predicted trees of some docs.
-
-    heads (array): For each token of all docs the index of its head within the doc, its
-        own for the root of a sentence.
-    labels (array): The label of its arc, ROOT or SPACE.
-    starts (array): Whether a sentence starts there.
-    ends (array): The number of tokens up to the end of each doc.
-    action_counts (array), label_counts (array): How many decisions about transitions
-        and about labels were made at each stage.
-    leads (array): For each token the smallest lead of the transitions that it took part
-        in until it had a head, the lead of its label, and the smallest difference by
-        which the reranker chose between its arc and another one, as integers; or None.
-    stages (array): The stage of that transition, from 0; where a reranker had a choice,
-        the number of stages, and one more where it changed the arc; or None.
-    made_by (CompiledParser): What made the decisions, or None.
-    """
-
-    __slots__ = (
-        "heads", "labels", "starts", "ends", "action_counts", "label_counts", "leads",
-        "made_by", "stages",
-    )
-
-    def __init__(
-        self, heads, labels, starts, ends, action_counts, label_counts, leads=None,
-        stages=None,
-    ):
-        self.made_by = None
-        self.leads = leads
-        self.stages = stages
-        self.heads = heads
-        self.labels = labels
-        self.starts = starts
-        self.ends = ends
-        self.action_counts = action_counts
-        self.label_counts = label_counts
-
-    def __len__(self) -> int:
-        return len(self.ends)
 
 
 cdef int check_scorer(
@@ -250,10 +217,13 @@ def parse(
     heads = np.empty(run.n_tokens, dtype="int32")
     arc_labels = np.empty(run.n_tokens, dtype="uint16")
     starts = np.zeros(run.n_tokens, dtype="uint8")
-    leads = np.full((run.n_tokens, 3), NO_RIVAL, dtype="int32") if with_leads else None
-    stages = np.zeros(run.n_tokens, dtype="uint8") if with_leads else None
+    leads = stages = None
+    if with_leads:
+        leads = np.full((run.n_tokens, 3), NO_RIVAL, dtype="int32")
+        leads[:, 1] = NO_DECISION
+        stages = np.zeros(run.n_tokens, dtype="uint8")
     if run.n_tokens:
-        fill_limits(limits, labels.c.n_labels, labels.c.width)
+        fill_limits(limits, labels.c.n_labels, labels.c.weights.width)
         parser.actions = &actions.c
         parser.labels = &labels.c
         if boundaries is not None:
@@ -334,7 +304,7 @@ cdef void write_tree(ParsingRun job, Run* run) noexcept nogil:
 
 cdef inline void note_lead(ParsingRun job, size_t place, const LoggedC* logged) noexcept nogil:
     """Note the lead of a transition for a token, unless that has its head already."""
-    if job.leads[3 * place + 1] == NO_RIVAL and logged.lead < job.leads[3 * place]:
+    if job.leads[3 * place + 1] == NO_DECISION and logged.lead < job.leads[3 * place]:
         job.leads[3 * place] = <int>logged.lead
         job.stages[place] = <uint8_t>logged.stage
 
@@ -351,8 +321,7 @@ cdef void write_leads(ParsingRun job, Run* run) noexcept nogil:
         if logged.label_stage != NONE:
             token = logged.top if logged.action == LEFT else logged.front
             place = run.offset + run.s.tokens[token]
-            # Less than without a rival, so that it is known to have its head.
-            job.leads[3 * place + 1] = min(logged.label_lead, <int>NO_RIVAL - 1)
+            job.leads[3 * place + 1] = logged.label_lead
     for token in range(run.s.n):
         if run.rank_leads[token] == NO_RIVAL:
             continue

@@ -10,8 +10,7 @@ from spacy.tokens import Doc
 from ...base.errors import Errors
 from ...base.settings import LearnerSettings
 from ...base.templates import Templates
-from ...core.forms.narrow import NarrowScorer
-from ...core.forms.wide import WideScorer
+from ...core.forms.slots import NarrowScorer, WideScorer
 from ...core.learner import Learner
 from ...core.model_file import require
 from ...core.recorder import Recorder
@@ -24,16 +23,10 @@ from ..evidence import Evidence, scale_leads
 from ..folds import get_fold
 from ..margins import scale_margins
 from ..word_tables import is_lookup
-from .decode import ROOT, SPACE, ParseBatch, parse
+from .batch import ParseBatch
+from .decode import ROOT, SPACE, parse
 from .explain import ParseExplanation, explain_trees
-from .features import (
-    ACTION_PLACES,
-    ACTIONS,
-    BOUNDARY_PLACES,
-    LABEL_PLACES,
-    Features,
-    TagMap,
-)
+from .features import Features, TagMap
 from .gold import (
     GoldParse,
     TaggedWords,
@@ -42,7 +35,7 @@ from .gold import (
     gold_starts,
     learn_words,
 )
-from .places import PLACES
+from .places import ACTION_PLACES, ACTIONS, BOUNDARY_PLACES, LABEL_PLACES, PLACES
 from .reranker import SCALE as RANK_SCALE
 from .reranker import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
 from .train import TransitionExamples

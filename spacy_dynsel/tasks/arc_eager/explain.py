@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .decode import ROOT, SPACE, ParseBatch
-from .features import ACTIONS
+from .batch import ParseBatch
+from .decode import ROOT, SPACE
+from .places import ACTIONS
 
 
 class Transition(NamedTuple):

@@ -1,86 +1,23 @@
 from libcpp.vector cimport vector
 
-from ...spacy_io.tokens cimport ParseTokenC
-from ...core.learner cimport Learner
 from ...core.forms.line_table cimport SlotStageC, SlotTemplateC
-from ...core.program cimport LexemeRecC, Program
-from ...core.typedefs cimport atom_t, uint8_t, uint64_t
+from ...core.learner cimport Learner
+from ...core.program cimport MAX_ATOMS, LexemeRecC, Program
+from ...core.typedefs cimport atom_t, feat_t, int16_t, uint8_t, uint64_t
+from ...spacy_io.tokens cimport ParseTokenC
+from . cimport places as at
 from .system cimport FIRST_ROW, NONE, STATE_ROW, SentenceC
 
 cdef enum:
-    # The place of the columns that belong to no token; the first one of all.
-    AT_STATE = 0
-    # How far from a token the places of a boundary reach.
-    BOUNDARY_REACH = 3
-    N_BOUNDARY_PLACES = 2 * BOUNDARY_REACH + 2
-    MAX_PLACES = 32
     MAX_SLOTS = 256
+    SLOT_WORDS = MAX_SLOTS // 64
     MAX_BETWEEN = 12
 
-# Where the tokens are that a decision sees, see the names of these places in
-# features.pyx and ranking.pyx.
 cdef enum:
-    AT_S0 = 1
-    AT_S1
-    AT_S2
-    AT_N0
-    AT_N1
-    AT_N2
-    AT_S0_BEFORE
-    AT_S0_AFTER
-    AT_N0_BEFORE
-    AT_S0_HEAD
-    AT_S1_HEAD
-    AT_S0_LEFT
-    AT_S0_LEFT2
-    AT_S0_LEFT_LEFT
-    AT_S0_RIGHT
-    AT_S0_RIGHT2
-    AT_S0_RIGHT_RIGHT
-    AT_S1_LEFT
-    AT_S1_LEFT2
-    AT_S1_RIGHT
-    AT_S1_RIGHT2
-    AT_N0_LEFT
-    AT_N0_LEFT2
-    N_ACTION_PLACES
-
-cdef enum:
-    AT_D = 1
-    AT_H
-    AT_D_BEFORE
-    AT_D_AFTER
-    AT_H_BEFORE
-    AT_H_AFTER
-    AT_H_HEAD
-    AT_D_LEFT
-    AT_D_LEFT2
-    AT_D_LEFT_LEFT
-    AT_D_RIGHT
-    AT_D_RIGHT2
-    AT_D_RIGHT_RIGHT
-    AT_H_LEFT
-    AT_H_LEFT2
-    AT_H_RIGHT
-    AT_H_RIGHT2
-    N_LABEL_PLACES
-
-cdef enum:
-    AT_T = 1
-    AT_T_HEAD
-    AT_T_GRANDPARENT
-    AT_T_SIBLING
-    AT_T_BEFORE
-    AT_T_AFTER
-    AT_T_HEAD_BEFORE
-    AT_T_HEAD_AFTER
-    AT_T_LEFT
-    AT_T_RIGHT
-    AT_T_HEAD_LEFT
-    AT_T_HEAD_RIGHT
-    AT_T_GREAT_GRANDPARENT
-    N_TREE_PLACES
-
+    # What can have changed for a token: its arc, that of its head, its dependents.
+    ARC = 1
+    GRANDPARENT = 2
+    FRAME = 4
 
 cdef struct SlotC:
     int place
@@ -109,6 +46,23 @@ cdef class Features:
     cdef int check_learner(self, Learner learner, int n_labels) except -1
 
 
+cdef struct TreeTemplateC:
+    uint64_t seed
+    uint64_t bits[SLOT_WORDS]    # the slots that it reads, as a set
+    int slots[MAX_ATOMS]
+    int n_slots
+    uint8_t mask                 # what has to have changed for it to change
+
+
+cdef class RankFeatures:
+    cdef readonly Features branches
+    cdef readonly Features trees
+    cdef vector[TreeTemplateC] templates     # of trees
+
+    cdef int check(self, int n_lexical) except -1
+    cdef int n_branch_keys(self) noexcept nogil
+
+
 cdef class TagMap:
     cdef readonly object keys
     cdef readonly object values
@@ -129,7 +83,7 @@ cdef inline int get_neighbour(const SentenceC* s, int token, int offset) noexcep
 cdef inline void find_rows(const SentenceC* s, int n_places, int* places) noexcept nogil:
     """Put the rows of tokens in the place of tokens."""
     cdef int i
-    places[AT_STATE] = STATE_ROW
+    places[at.STATE] = STATE_ROW
     for i in range(1, n_places):
         places[i] = (places[i] + FIRST_ROW) * s.stride
 
@@ -164,7 +118,6 @@ cdef inline void read_slots(
         values[i] = s.rows[places[features.slots[i].place] + features.slots[i].column]
 
 
-cdef list name_places(dict names)
 cdef void find_action_places(SentenceC* s, int* places) noexcept nogil
 cdef void find_label_places(
     SentenceC* s, int head, int dependent, int* places
@@ -172,4 +125,18 @@ cdef void find_label_places(
 cdef void find_boundary_places(SentenceC* s, int token, int start, int* places) noexcept nogil
 cdef void fill_token(
     SentenceC* s, int i, const LexemeRecC* record, const ParseTokenC* token, TagMap tags
+) noexcept nogil
+cdef int find_changes(
+    const SentenceC* old, const SentenceC* new, uint8_t* changes
+) noexcept nogil
+cdef void add_branch_keys(
+    RankFeatures features, SentenceC* s, int action, int second, int lead,
+    feat_t* keys, int16_t* signs,
+) noexcept nogil
+cdef size_t count_tree_keys(
+    RankFeatures features, const uint8_t* changes, int n
+) noexcept nogil
+cdef size_t add_tree_keys(
+    RankFeatures features, SentenceC* old, SentenceC* new, const uint8_t* changes,
+    feat_t* keys, int16_t* signs,
 ) noexcept nogil

@@ -2,14 +2,6 @@ import numpy as np
 
 from ...core.program import Program
 
-TOKEN_COLUMNS: list[str]
-STATE_COLUMNS: list[str]
-STATE_PLACE: str
-ACTION_PLACES: list[str]
-LABEL_PLACES: list[str]
-BOUNDARY_PLACES: list[str]
-ACTIONS: list[str]
-
 class Features:
     program: Program
 
@@ -24,3 +16,9 @@ class TagMap:
     def __init__(self, keys: np.ndarray, values: np.ndarray) -> None: ...
 
 def tag_keys(tags: np.ndarray, lowers: np.ndarray) -> np.ndarray: ...
+
+class RankFeatures:
+    branches: Features
+    trees: Features
+
+    def __init__(self, branches: Features, trees: Features) -> None: ...

@@ -3,103 +3,52 @@
 A slot is an atom, that is a column of the token that stands at some place: S0 or N0, a
 dependent of these, a neighbour. The places are found first, then the slots that a stage
 needs are read from the rows of tokens.
+
+To choose between two trees, the reranker sees the decision where they part, and those
+tokens for which they differ.
 """
-from ...spacy_io.tokens cimport ParseTokenC
-from ...core.hashing cimport fold, mix
+from libc.string cimport memset
+
+import numpy as np
+
+from ...base.errors import Errors
+
+from .places import STATE_COLUMNS, STATE_PLACE, TOKEN_COLUMNS
+
+from ...core.hashing cimport finish, fold, mix
 from ...core.lexicon cimport FIRST_VALUE, UNKNOWN
-from ...core.program cimport MAX_ATOMS, LexemeRecC, Program, ProgramC, TemplateC
-from ...core.typedefs cimport atom_t, uint8_t, uint64_t
+from ...core.program cimport ContextC, ProgramC, TemplateC, get_key
+from . cimport places as at
+from .places cimport (
+    BOUNDARY_REACH,
+    MAX_PLACES,
+    N_ACTION_PLACES,
+    N_BOUNDARY_PLACES,
+    N_LABEL_PLACES,
+    N_TREE_PLACES,
+)
 from .system cimport (
     BETWEEN,
     DISTANCE,
     DISTANCE1,
-    NONE,
+    LEAD,
+    N_ACTIONS,
+    PAIR,
     POS,
     POSITION,
     PREVIOUS,
-    SentenceC,
     SIDE,
-    STATE_ROW,
     TAG,
     get_front,
     get_stack,
     row_of,
 )
 
-import numpy as np
+FRAME_COLUMNS = {"left_labels", "right_labels", "left_count", "right_count"}
 
-from ...base.errors import Errors
+cdef enum:
+    MAX_SIBLING = 12
 
-TOKEN_COLUMNS = [
-    "tag", "pos", "label", "left_count", "right_count", "left_labels", "right_labels",
-]
-STATE_COLUMNS = [
-    "distance", "distance1", "between", "previous", "position", "side", "lead", "pair",
-]
-# The place of a column that belongs to no token.
-STATE_PLACE = "0"
-
-
-cdef list name_places(dict names):
-    """The names of places, by their number."""
-    return [names[place] for place in range(len(names))]
-
-
-ACTION_PLACES = name_places(
-    {
-        AT_STATE: STATE_PLACE,
-        AT_S0: "S0",
-        AT_S1: "S1",
-        AT_S2: "S2",
-        AT_N0: "N0",
-        AT_N1: "N1",
-        AT_N2: "N2",
-        AT_S0_BEFORE: "S0-1",
-        AT_S0_AFTER: "S0+1",
-        AT_N0_BEFORE: "N0-1",
-        AT_S0_HEAD: "S0h",
-        AT_S1_HEAD: "S1h",
-        AT_S0_LEFT: "S0l",
-        AT_S0_LEFT2: "S0l2",
-        AT_S0_LEFT_LEFT: "S0ll",
-        AT_S0_RIGHT: "S0r",
-        AT_S0_RIGHT2: "S0r2",
-        AT_S0_RIGHT_RIGHT: "S0rr",
-        AT_S1_LEFT: "S1l",
-        AT_S1_LEFT2: "S1l2",
-        AT_S1_RIGHT: "S1r",
-        AT_S1_RIGHT2: "S1r2",
-        AT_N0_LEFT: "N0l",
-        AT_N0_LEFT2: "N0l2",
-    }
-)
-LABEL_PLACES = name_places(
-    {
-        AT_STATE: STATE_PLACE,
-        AT_D: "D",
-        AT_H: "H",
-        AT_D_BEFORE: "D-1",
-        AT_D_AFTER: "D+1",
-        AT_H_BEFORE: "H-1",
-        AT_H_AFTER: "H+1",
-        AT_H_HEAD: "Hh",
-        AT_D_LEFT: "Dl",
-        AT_D_LEFT2: "Dl2",
-        AT_D_LEFT_LEFT: "Dll",
-        AT_D_RIGHT: "Dr",
-        AT_D_RIGHT2: "Dr2",
-        AT_D_RIGHT_RIGHT: "Drr",
-        AT_H_LEFT: "Hl",
-        AT_H_LEFT2: "Hl2",
-        AT_H_RIGHT: "Hr",
-        AT_H_RIGHT2: "Hr2",
-    }
-)
-BOUNDARY_PLACES = [
-    STATE_PLACE,
-    *(f"B{i:+}" if i else "B" for i in range(-BOUNDARY_REACH, BOUNDARY_REACH + 1)),
-]
-ACTIONS = ["SHIFT", "REDUCE", "LEFT", "RIGHT"]
 
 cdef class Features:
     """Where the slots of a classifier are to be found.
@@ -208,29 +157,29 @@ cdef void find_action_places(SentenceC* s, int* places) noexcept nogil:
     state[BETWEEN] = fold(get_between(s, s0, n0))
     state[PREVIOUS] = s.previous
     state[POSITION] = min(s.top, 3) * 3 + (n0 + 1 == s.n) + (s.returned != NONE)
-    places[AT_S0] = s0
-    places[AT_S1] = s1
-    places[AT_S2] = get_stack(s, 2)
-    places[AT_N0] = n0
-    places[AT_N1] = n1
-    places[AT_N2] = get_neighbour(s, n1, 1)
-    places[AT_S0_BEFORE] = get_neighbour(s, s0, -1)
-    places[AT_S0_AFTER] = get_neighbour(s, s0, 1)
-    places[AT_N0_BEFORE] = get_neighbour(s, n0, -1)
-    places[AT_S0_HEAD] = s.heads[s0]
-    places[AT_S1_HEAD] = get_link(s.heads, s1)
-    places[AT_S0_LEFT] = s.left[s0]
-    places[AT_S0_LEFT2] = s.left2[s0]
-    places[AT_S0_LEFT_LEFT] = get_link(s.left, s.left[s0])
-    places[AT_S0_RIGHT] = s.right[s0]
-    places[AT_S0_RIGHT2] = s.right2[s0]
-    places[AT_S0_RIGHT_RIGHT] = get_link(s.right, s.right[s0])
-    places[AT_S1_LEFT] = get_link(s.left, s1)
-    places[AT_S1_LEFT2] = get_link(s.left2, s1)
-    places[AT_S1_RIGHT] = get_link(s.right, s1)
-    places[AT_S1_RIGHT2] = get_link(s.right2, s1)
-    places[AT_N0_LEFT] = s.left[n0]
-    places[AT_N0_LEFT2] = s.left2[n0]
+    places[at.S0] = s0
+    places[at.S1] = s1
+    places[at.S2] = get_stack(s, 2)
+    places[at.N0] = n0
+    places[at.N1] = n1
+    places[at.N2] = get_neighbour(s, n1, 1)
+    places[at.S0_BEFORE] = get_neighbour(s, s0, -1)
+    places[at.S0_AFTER] = get_neighbour(s, s0, 1)
+    places[at.N0_BEFORE] = get_neighbour(s, n0, -1)
+    places[at.S0_HEAD] = s.heads[s0]
+    places[at.S1_HEAD] = get_link(s.heads, s1)
+    places[at.S0_LEFT] = s.left[s0]
+    places[at.S0_LEFT2] = s.left2[s0]
+    places[at.S0_LEFT_LEFT] = get_link(s.left, s.left[s0])
+    places[at.S0_RIGHT] = s.right[s0]
+    places[at.S0_RIGHT2] = s.right2[s0]
+    places[at.S0_RIGHT_RIGHT] = get_link(s.right, s.right[s0])
+    places[at.S1_LEFT] = get_link(s.left, s1)
+    places[at.S1_LEFT2] = get_link(s.left2, s1)
+    places[at.S1_RIGHT] = get_link(s.right, s1)
+    places[at.S1_RIGHT2] = get_link(s.right2, s1)
+    places[at.N0_LEFT] = s.left[n0]
+    places[at.N0_LEFT2] = s.left2[n0]
     find_rows(s, N_ACTION_PLACES, places)
 
 
@@ -242,23 +191,23 @@ cdef void find_label_places(
     state[DISTANCE] = get_distance(abs(head - dependent))
     state[BETWEEN] = fold(get_between(s, min(head, dependent), max(head, dependent)))
     state[SIDE] = head < dependent
-    places[AT_D] = dependent
-    places[AT_H] = head
-    places[AT_D_BEFORE] = get_neighbour(s, dependent, -1)
-    places[AT_D_AFTER] = get_neighbour(s, dependent, 1)
-    places[AT_H_BEFORE] = get_neighbour(s, head, -1)
-    places[AT_H_AFTER] = get_neighbour(s, head, 1)
-    places[AT_H_HEAD] = s.heads[head]
-    places[AT_D_LEFT] = s.left[dependent]
-    places[AT_D_LEFT2] = s.left2[dependent]
-    places[AT_D_LEFT_LEFT] = get_link(s.left, s.left[dependent])
-    places[AT_D_RIGHT] = s.right[dependent]
-    places[AT_D_RIGHT2] = s.right2[dependent]
-    places[AT_D_RIGHT_RIGHT] = get_link(s.right, s.right[dependent])
-    places[AT_H_LEFT] = s.left[head]
-    places[AT_H_LEFT2] = s.left2[head]
-    places[AT_H_RIGHT] = s.right[head]
-    places[AT_H_RIGHT2] = s.right2[head]
+    places[at.D] = dependent
+    places[at.H] = head
+    places[at.D_BEFORE] = get_neighbour(s, dependent, -1)
+    places[at.D_AFTER] = get_neighbour(s, dependent, 1)
+    places[at.H_BEFORE] = get_neighbour(s, head, -1)
+    places[at.H_AFTER] = get_neighbour(s, head, 1)
+    places[at.H_HEAD] = s.heads[head]
+    places[at.D_LEFT] = s.left[dependent]
+    places[at.D_LEFT2] = s.left2[dependent]
+    places[at.D_LEFT_LEFT] = get_link(s.left, s.left[dependent])
+    places[at.D_RIGHT] = s.right[dependent]
+    places[at.D_RIGHT2] = s.right2[dependent]
+    places[at.D_RIGHT_RIGHT] = get_link(s.right, s.right[dependent])
+    places[at.H_LEFT] = s.left[head]
+    places[at.H_LEFT2] = s.left2[head]
+    places[at.H_RIGHT] = s.right[head]
+    places[at.H_RIGHT2] = s.right2[head]
     find_rows(s, N_LABEL_PLACES, places)
 
 
@@ -342,3 +291,222 @@ cdef void fill_token(
     row[TAG] = fold(token.tag) if token.tag else <atom_t>UNKNOWN
     row[POS] = pos + FIRST_VALUE if pos else <atom_t>UNKNOWN
     s.pos_bits[i] = <uint64_t>1 << ((pos if pos else row[TAG]) & 63)
+
+
+cdef class RankFeatures:
+    """The templates of a reranker, bound to slots.
+
+    branches (Features): Those that look at the decision where two trees part.
+    trees (Features): Those that look at the tokens for which something has changed.
+    """
+
+    def __init__(self, Features branches not None, Features trees not None):
+        cdef TreeTemplateC planned
+        cdef const TemplateC* template
+        cdef int t, i
+        if self.trees is not None:
+            raise ValueError(Errors.DS216.format(what="templates are bound once"))
+        self.branches = branches
+        self.trees = trees
+        for t, spec in enumerate(trees.program.templates.templates):
+            planned.mask = ARC
+            places = {atom.place for atom in spec.atoms}
+            if "G" in places:
+                planned.mask |= GRANDPARENT
+            if any(
+                atom.place in ("Tl", "Tr")
+                or (atom.place == "T" and atom.column in FRAME_COLUMNS)
+                for atom in spec.atoms
+            ):
+                planned.mask |= FRAME
+            template = &trees.program.c.templates[t]
+            planned.seed = template.seed
+            planned.n_slots = template.n_atoms
+            memset(planned.bits, 0, sizeof(planned.bits))
+            for i in range(template.n_atoms):
+                planned.slots[i] = template.atoms[i].column
+                planned.bits[planned.slots[i] // 64] |= (
+                    <uint64_t>1 << (planned.slots[i] % 64)
+                )
+            self.templates.push_back(planned)
+
+    def __reduce__(self):
+        return RankFeatures, (self.branches, self.trees)
+
+    cdef int check(self, int n_lexical) except -1:
+        """Raise an error unless lexemes have so many columns."""
+        if self.trees is None or self.branches is None:
+            raise ValueError(Errors.DS216.format(what="the templates of a reranker"))
+        self.branches.check(N_ACTION_PLACES, n_lexical)
+        self.trees.check(N_TREE_PLACES, n_lexical)
+        return 0
+
+    cdef int n_branch_keys(self) noexcept nogil:
+        return self.branches.program.c.n_templates
+
+
+cdef int find_changes(
+    const SentenceC* old, const SentenceC* new, uint8_t* changes
+) noexcept nogil:
+    """Find the tokens for which two complete trees differ. RETURNS: The number of arcs
+    that are not the same.
+
+    changes: [old.n] Filled in.
+    """
+    cdef int i, n = 0
+    memset(changes, 0, old.n)
+    for i in range(old.n):
+        if old.heads[i] != new.heads[i] or old.labels[i] != new.labels[i]:
+            n += 1
+            changes[i] |= ARC
+            if old.heads[i] != NONE:
+                changes[old.heads[i]] |= FRAME
+            if new.heads[i] != NONE:
+                changes[new.heads[i]] |= FRAME
+    if n:
+        for i in range(old.n):
+            if old.heads[i] != NONE and changes[old.heads[i]] & ARC:
+                changes[i] |= GRANDPARENT
+            if new.heads[i] != NONE and changes[new.heads[i]] & ARC:
+                changes[i] |= GRANDPARENT
+    return n
+
+
+cdef void add_branch_keys(
+    RankFeatures features, SentenceC* s, int action, int second, int lead,
+    feat_t* keys, int16_t* signs,
+) noexcept nogil:
+    """Features of the decision where the trees part, in its state.
+
+    keys, signs: [n_branch_keys] Filled in.
+    """
+    cdef int[MAX_PLACES] places
+    cdef atom_t[MAX_SLOTS] values
+    cdef ContextC context
+    cdef int t
+    context.lexemes = NULL
+    context.dynamic = values
+    find_action_places(s, places)
+    s.rows[STATE_ROW * s.stride + LEAD] = lead
+    s.rows[STATE_ROW * s.stride + PAIR] = action * N_ACTIONS + second
+    read_slots(s, &features.branches.c, 0, features.branches.c.n_slots, places, values)
+    for t in range(features.branches.program.c.n_templates):
+        keys[t] = get_key(&features.branches.program.c.templates[t], &context)
+        signs[t] = 1
+
+
+cdef inline int find_sibling(const SentenceC* s, int token, int head) noexcept nogil:
+    """The next dependent of the same head in its direction, or NONE."""
+    cdef int i
+    if head == NONE:
+        return NONE
+    if token < head:
+        for i in range(token + 1, min(head, token + MAX_SIBLING)):
+            if s.heads[i] == head:
+                return i
+    else:
+        for i in range(token - 1, max(head, token - MAX_SIBLING), -1):
+            if s.heads[i] == head:
+                return i
+    return NONE
+
+
+cdef void find_tree_places(SentenceC* s, int token, int* places) noexcept nogil:
+    """The rows of the tokens at TREE_PLACES."""
+    cdef atom_t* state = s.rows + STATE_ROW * s.stride
+    cdef int head = s.heads[token]
+    if head == NONE:
+        state[DISTANCE] = 0
+        state[BETWEEN] = 0
+        state[SIDE] = 2
+    else:
+        state[DISTANCE] = get_distance(abs(head - token))
+        state[BETWEEN] = fold(get_between(s, min(head, token), max(head, token)))
+        state[SIDE] = head < token
+    places[at.T] = token
+    places[at.T_HEAD] = head
+    places[at.T_GRANDPARENT] = get_link(s.heads, head)
+    places[at.T_SIBLING] = find_sibling(s, token, head)
+    places[at.T_BEFORE] = get_neighbour(s, token, -1)
+    places[at.T_AFTER] = get_neighbour(s, token, 1)
+    places[at.T_HEAD_BEFORE] = get_neighbour(s, head, -1)
+    places[at.T_HEAD_AFTER] = get_neighbour(s, head, 1)
+    places[at.T_LEFT] = s.left[token]
+    places[at.T_RIGHT] = s.right[token]
+    places[at.T_HEAD_LEFT] = get_link(s.left, head)
+    places[at.T_HEAD_RIGHT] = get_link(s.right, head)
+    places[at.T_GREAT_GRANDPARENT] = get_link(s.heads, places[at.T_GRANDPARENT])
+    find_rows(s, N_TREE_PLACES, places)
+
+
+cdef inline bint sees(
+    const TreeTemplateC* template, const uint64_t* differing, int n_words
+) noexcept nogil:
+    """Whether a template reads one of the slots that differ."""
+    cdef uint64_t found = 0
+    cdef int i
+    for i in range(n_words):
+        found |= template.bits[i] & differing[i]
+    return found != 0
+
+
+cdef inline feat_t get_tree_key(
+    const TreeTemplateC* template, const atom_t* values
+) noexcept nogil:
+    cdef uint64_t state = template.seed
+    cdef int i
+    for i in range(template.n_slots):
+        state = mix(state, values[template.slots[i]])
+    return finish(state)
+
+
+cdef size_t count_tree_keys(
+    RankFeatures features, const uint8_t* changes, int n
+) noexcept nogil:
+    """The most features that add_tree_keys can find."""
+    cdef size_t n_changed = 0
+    cdef int token
+    for token in range(n):
+        n_changed += changes[token] != 0
+    return 2 * n_changed * features.templates.size()
+
+
+cdef size_t add_tree_keys(
+    RankFeatures features, SentenceC* old, SentenceC* new, const uint8_t* changes,
+    feat_t* keys, int16_t* signs,
+) noexcept nogil:
+    """Features of the tokens for which something has changed between two complete
+    trees, as far as they differ: for the new tree, and against the old one.
+
+    keys, signs: [count_tree_keys] Filled in.
+    RETURNS: How many there are.
+    """
+    cdef int[MAX_PLACES] places
+    cdef atom_t[MAX_SLOTS] old_values
+    cdef atom_t[MAX_SLOTS] new_values
+    cdef uint64_t[SLOT_WORDS] differing
+    cdef const TreeTemplateC* template
+    cdef int n_slots = features.trees.c.n_slots
+    cdef int n_words = (n_slots + 63) // 64
+    cdef int n_templates = <int>features.templates.size()
+    cdef size_t n = 0
+    cdef int token, t, i
+    for token in range(old.n):
+        if not changes[token]:
+            continue
+        find_tree_places(old, token, places)
+        read_slots(old, &features.trees.c, 0, n_slots, places, old_values)
+        find_tree_places(new, token, places)
+        read_slots(new, &features.trees.c, 0, n_slots, places, new_values)
+        memset(differing, 0, sizeof(differing))
+        for i in range(n_slots):
+            differing[i // 64] |= <uint64_t>(old_values[i] != new_values[i]) << (i % 64)
+        for t in range(n_templates):
+            template = &features.templates[t]
+            if template.mask & changes[token] and sees(template, differing, n_words):
+                keys[n] = get_tree_key(template, new_values)
+                signs[n] = 1
+                keys[n + 1] = get_tree_key(template, old_values)
+                signs[n + 1] = -1
+                n += 2 if keys[n] != keys[n + 1] else 0
+    return n

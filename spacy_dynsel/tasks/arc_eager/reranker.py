@@ -12,9 +12,8 @@ from ...core.program import Program
 from ...core.rank_learner import RankLearner
 from ..classifier import Part, Stored, find_columns
 from ..training_state import check_state
-from .features import ACTION_PLACES, Features
-from .places import PLACES
-from .ranking import TREE_PLACES, RankFeatures
+from .features import Features, RankFeatures
+from .places import ACTION_PLACES, PLACES, TREE_PLACES
 
 ETA = 0.05
 DELTA = 1.0

@@ -2,14 +2,14 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from ...core.forms.line_table cimport ShortLineTableC, Sums
-from ...core.forms.narrow cimport NarrowScorerC
-from ...core.forms.wide cimport FarC, WideScorerC
+from ...core.forms.line_table cimport FarC, ShortLineTableC, Sums
+from ...core.forms.slots cimport NarrowScorerC, WideScorerC
+from ...core.leads cimport NO_RIVAL
 from ...core.typedefs cimport atom_t, feat_t, int16_t, score_t, uint8_t, uint64_t
 from ...core.vectors cimport bare_vector
-from .branches cimport LoggedC
-from .features cimport MAX_PLACES, MAX_SLOTS, FeaturesC
-from .system cimport N_ACTIONS, NONE, SentenceC
+from .features cimport MAX_SLOTS, FeaturesC
+from .places cimport MAX_PLACES
+from .system cimport N_ACTIONS, NONE, LoggedC, SentenceC
 
 cdef enum:
     MAX_KEYS = 256
@@ -94,8 +94,8 @@ cdef inline ChoiceC choose(const Sums* sums, int valid) noexcept nogil:
     """The best and the second-best of up to four labels."""
     cdef ChoiceC choice
     cdef int label, score
-    cdef int best = -(1 << 20)
-    cdef int second = -(1 << 20)
+    cdef int best = -NO_RIVAL
+    cdef int second = -NO_RIVAL
     choice.label = NONE
     choice.second = NONE
     for label in range(N_ACTIONS):
@@ -109,7 +109,7 @@ cdef inline ChoiceC choose(const Sums* sums, int valid) noexcept nogil:
             elif score > second:
                 second = score
                 choice.second = label
-    choice.lead = best - second
+    choice.lead = best - second if choice.second != NONE else NO_RIVAL
     return choice
 
 

@@ -4,28 +4,38 @@ where it was unsure."""
 from libc.string cimport memset
 
 from ...core.forms.cached cimport Verdict
-from ...core.forms.line_table cimport ask_lines, prefetch, sum_values
-from ...core.forms.wide cimport add_far, add_near
-from ...core.leads cimport NO_RIVAL, find_lead, get_margin
+from ...core.forms.line_table cimport (
+    LineTableC,
+    add_far,
+    add_near,
+    ask_lines,
+    prefetch,
+    sum_values,
+)
+from ...core.leads cimport find_lead, get_margin
 from ...core.workers cimport throw_no_memory
-from .branches cimport choose_branches, is_back, replay
-from .features cimport find_action_places, find_label_places, read_slots
-from .ranking cimport (
+from .features cimport (
     ARC,
     RankFeatures,
     add_branch_keys,
     add_tree_keys,
     count_tree_keys,
+    find_action_places,
     find_changes,
+    find_label_places,
+    read_slots,
 )
 from .system cimport (
     LEFT,
     RIGHT,
     apply,
+    choose_branches,
     copy_sentence,
     get_front,
     get_state_key,
     get_valid,
+    is_back,
+    replay,
     settle,
     start,
 )
@@ -39,30 +49,25 @@ cdef enum:
     RANK
 
 
-cdef inline void ask_action(const ParserC* parser, Run* run, int stage) noexcept nogil:
-    cdef const FeaturesC* features = parser.action_features
+cdef inline void ask(
+    Run* run, int phase, int stage, const FeaturesC* features, const LineTableC& weights
+) noexcept nogil:
+    """Ask for the weights of a stage."""
     read_slots(
         run.now, features, features.stage_ends[stage - 1] if stage else 0,
         features.stage_ends[stage], run.places, run.values,
     )
-    run.n_keys = ask_lines(
-        features.stages[stage], parser.actions.weights, run.values, run.keys
-    )
+    run.n_keys = ask_lines(features.stages[stage], weights, run.values, run.keys)
     run.stage = stage
-    run.phase = ACTION
+    run.phase = phase
+
+
+cdef inline void ask_action(const ParserC* parser, Run* run, int stage) noexcept nogil:
+    ask(run, ACTION, stage, parser.action_features, parser.actions.weights)
 
 
 cdef inline void ask_label(const ParserC* parser, Run* run, int stage) noexcept nogil:
-    cdef const FeaturesC* features = parser.label_features
-    read_slots(
-        run.now, features, features.stage_ends[stage - 1] if stage else 0,
-        features.stage_ends[stage], run.places, run.values,
-    )
-    run.n_keys = ask_lines(
-        features.stages[stage], parser.labels.codes, run.values, run.keys
-    )
-    run.stage = stage
-    run.phase = LABEL
+    ask(run, LABEL, stage, parser.label_features, parser.labels.weights.codes)
 
 
 cdef bint next_decision(const ParserC* parser, Run* run) noexcept nogil:
@@ -96,7 +101,7 @@ cdef bint take(const ParserC* parser, Run* run) noexcept nogil:
     if run.logged.action == RIGHT:
         run.head, run.dependent = run.dependent, run.head
     find_label_places(s, run.head, run.dependent, run.places)
-    memset(run.scores, 0, parser.labels.width * sizeof(score_t))
+    memset(run.scores, 0, parser.labels.weights.width * sizeof(score_t))
     ask_label(parser, run, 0)
     return True
 
@@ -141,15 +146,15 @@ cdef bint advance(
         judge_branch(parser, run)
         return next_branch(parser, run)
     if run.phase == FAR_LABEL:
-        add_far(parser.labels, &run.far, run.scores)
-    elif add_near(parser.labels, run.keys, run.n_keys, run.scores, &run.far):
+        add_far(parser.labels.weights, &run.far, run.scores)
+    elif add_near(parser.labels.weights, run.keys, run.n_keys, run.scores, &run.far):
         run.phase = FAR_LABEL
         return True
     margin = get_margin(
         parser.label_margins, run.stage, parser.labels.program.n_stages
     )
-    verdict = parser.labels.kernels.judge(
-        run.scores, parser.limits, parser.labels.width, max(margin, 1)
+    verdict = parser.labels.weights.kernels.judge(
+        run.scores, parser.limits, parser.labels.weights.width, max(margin, 1)
     )
     if margin != 0 and verdict.close > 1:
         ask_label(parser, run, run.stage + 1)
@@ -158,7 +163,7 @@ cdef bint advance(
     run.logged.label_stage = run.stage
     if parser.keeps_leads:
         run.logged.label_lead = find_lead(
-            run.scores, parser.limits, parser.labels.width, verdict.label
+            run.scores, parser.limits, parser.labels.weights.width, verdict.label
         )
     return finish_decision(parser, run, verdict.label)
 

@@ -5,8 +5,7 @@ from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...core.rank_learner import RankLearner
 from ...spacy_io.lexemes import LexemeReader
-from .features import Features, TagMap
-from .ranking import RankFeatures
+from .features import Features, RankFeatures, TagMap
 
 class TransitionExamples:
     def __init__(

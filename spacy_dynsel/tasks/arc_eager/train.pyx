@@ -14,7 +14,24 @@ from ...core.typedefs cimport atom_t, uint8_t, uint64_t
 from ...spacy_io.lexemes cimport LexemeReader
 from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
 from ..examples cimport Examples
-from .branches cimport LoggedC, choose_branches, is_back, replay
+from .features cimport (
+    MAX_SLOTS,
+    Features,
+    RankFeatures,
+    TagMap,
+    add_branch_keys,
+    add_tree_keys,
+    count_tree_keys,
+    fill_token,
+    find_action_places,
+    find_boundary_places,
+    find_changes,
+    find_label_places,
+    read_slots,
+)
+from .places cimport (
+    BOUNDARY_REACH, MAX_PLACES, N_ACTION_PLACES, N_BOUNDARY_PLACES, N_LABEL_PLACES,
+)
 from .system cimport (
     GoldTree,
     LEFT,
@@ -22,42 +39,24 @@ from .system cimport (
     NONE,
     NO_TOKEN_ROW,
     RIGHT,
+    LoggedC,
     SentenceC,
     UNKNOWN_HEAD,
     apply,
+    choose_branches,
     copy_sentence,
     free_sentence,
     get_costs,
     get_front,
     get_state_key,
     get_valid,
+    is_back,
     link_dependents,
     new_sentence,
+    replay,
     row_of,
     settle,
     start,
-)
-from .features cimport (
-    BOUNDARY_REACH,
-    MAX_PLACES,
-    MAX_SLOTS,
-    N_ACTION_PLACES,
-    N_BOUNDARY_PLACES,
-    N_LABEL_PLACES,
-    Features,
-    TagMap,
-    fill_token,
-    find_action_places,
-    find_boundary_places,
-    find_label_places,
-    read_slots,
-)
-from .ranking cimport (
-    RankFeatures,
-    add_branch_keys,
-    add_tree_keys,
-    count_tree_keys,
-    find_changes,
 )
 
 

@@ -1,5 +1,8 @@
 """The actions of entity recognition: O (0) and, for each type, B, I, L and U."""
-from ...core.typedefs cimport uint8_t
+from libc.stdint cimport int32_t
+
+from ...core.typedefs cimport uint8_t, uint16_t
+from ...spacy_io.tokens cimport EntityTokenC, SequenceC
 
 cdef enum:
     NONE = -1
@@ -76,3 +79,9 @@ cdef inline bint is_valid(uint8_t flags, int open_type, int action) noexcept nog
     if kind_of(action) == IN:
         return type_of(action) == open_type and not flags & IS_LAST
     return type_of(action) == open_type
+
+
+cdef void fill_spaces(
+    const SequenceC* doc, const EntityTokenC* words, int n_words, bint keeps,
+    uint16_t* actions, int32_t* leads,
+) noexcept nogil

@@ -1,13 +1,45 @@
-"""The entities that actions make."""
+"""What actions make of tokens: white space between words, and entities."""
 from libcpp.vector cimport vector
 
 import numpy as np
 
-from ...core.typedefs cimport uint16_t, uint64_t
+from ...core.leads cimport NO_DECISION
+from ...core.typedefs cimport uint64_t
 from ...spacy_io.annotations cimport set_entities
-from ...spacy_io.tokens cimport SequenceC, read_docs
+from ...spacy_io.tokens cimport has_entity, read_docs
 
 KEEP = KEEP_C
+
+
+cdef void fill_spaces(
+    const SequenceC* doc, const EntityTokenC* words, int n_words, bint keeps,
+    uint16_t* actions, int32_t* leads,
+) noexcept nogil:
+    """Give white space its actions: within an entity it goes on, elsewhere it is
+    outside, and where an entity was set it may keep its annotation.
+
+    words: [n_words] The tokens that are words.
+    keeps: Whether entities that are set stay.
+    actions: [length] Those of words are there.
+    leads: [length] Where to note that nothing was decided, or NULL.
+    """
+    cdef uint16_t inside = 0
+    cdef int token = 0
+    cdef int i, end
+    for i in range(n_words + 1):
+        end = words[i].token if i < n_words else doc.length
+        while token < end:
+            actions[token] = inside
+            if keeps and has_entity(doc, token):
+                actions[token] = KEEP_C
+            if leads != NULL:
+                leads[token] = NO_DECISION
+            token += 1
+        if i < n_words:
+            inside = 0
+            if actions[token] != KEEP_C and open_after(actions[token]) != NONE:
+                inside = <uint16_t>get_action(open_after(actions[token]), IN)
+            token += 1
 
 
 def write_entities(

@@ -1,39 +1,10 @@
-from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
 from spacy.tokens import Doc
 
 from ...core.forms.cached import CachedScorer
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
+from .batch import EntityBatch
 from .task import Task
-
-NO_DECISION: int
-
-class EntityBatch:
-    actions: np.ndarray
-    ends: np.ndarray
-    stage_counts: np.ndarray
-    has_kept: bool
-    support: np.ndarray | None
-    leads: Any
-    stages: Any
-    made_by: Any
-
-    def __init__(
-        self,
-        actions: np.ndarray,
-        ends: np.ndarray,
-        stage_counts: np.ndarray,
-        has_kept: bool,
-        support: np.ndarray | None = None,
-        leads: np.ndarray | None = None,
-        stages: np.ndarray | None = None,
-    ) -> None: ...
-    def __len__(self) -> int: ...
-    def __getitem__(self, i: int) -> np.ndarray: ...
-    def __iter__(self) -> Iterator[np.ndarray]: ...
 
 def predict(
     docs: list[Doc],

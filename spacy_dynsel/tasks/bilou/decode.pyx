@@ -1,4 +1,14 @@
-"""Entity recognition with compiled weights: one action a word, in reading order."""
+"""Entity recognition with compiled weights: one action a word, in reading order.
+
+A model reads each sentence from left to right or from right to left; all that it sees
+is in reading order, so that place -1 is the word read before, and B the first word of an
+entity to be read. What goes in and out is in the order of the text. White space is no
+word: nothing is decided about it, and the words around it are neighbours.
+
+Records and columns lie in arrays with REACH entries before and after each sentence, so
+that a window is just an address into them. Some columns say what the rest of the doc
+knows about a word: its other occurrences, their case, and how they were labelled.
+"""
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
@@ -7,38 +17,55 @@ import numpy as np
 
 from ...base.errors import Errors
 
+from .batch import EntityBatch
+
 from ...core.forms.cached cimport (
-    DecisionC,
     CachedScorer,
     CachedScorerC,
+    DecisionC,
     decide,
     prefetch_rows,
     sum_fused,
 )
-from ...core.leads cimport NO_DECISION as NO_DECISION_C
+from ...core.hashing cimport fold, mix
 from ...core.leads cimport NO_RIVAL, find_lead
-from ...core.lexicon cimport Lexicon
-from ...core.program cimport ContextC, LexemeRecC
-from ...core.typedefs cimport uint8_t, uint64_t
+from ...core.lexicon cimport FIRST_VALUE, Lexicon
+from ...core.typedefs cimport atom_t, uint8_t, uint64_t
 from ...core.workers cimport atomic_int
-from ...spacy_io.lexemes cimport LexemeReader
+from ...spacy_io.lexemes cimport (
+    CASELESS, LOWER_CASE, TITLE_CASE, UPPER_CASE, LexemeReader,
+)
 from ...spacy_io.tokens cimport SequenceC, read_entity_words
 from ..run cimport DocRun
 from .actions cimport (
+    ENDS,
     IN,
     IS_FIXED,
     IS_LAST,
     LAST,
     NONE,
+    STARTS,
+    STARTS_TEXT,
     count_actions,
+    fill_spaces,
     get_action,
     is_valid,
     open_after,
+    type_of,
 )
-from .evidence cimport find_places, look
-from .reading cimport act, arrange, drop_spaces, fill_spaces, prepare_counts
-from .scratch cimport Scratch
-from .task cimport N_PLACES, Task
+from .gazetteer cimport look_up_lists
+from .scratch cimport Scratch, WordC, find_word, open_table
+from .task cimport (
+    CASES,
+    N_PLACES,
+    REACH_C,
+    SEEN,
+    SEEN_LAST,
+    SEEN_SHARES,
+    TAG,
+    Task,
+    preset_action,
+)
 
 cdef enum:
     # For how many tokens the rows of lexemes are added up before they are decided, and
@@ -47,50 +74,8 @@ cdef enum:
     AHEAD_ROWS = 8
     VALID = 32767
     NOT_VALID = -32768
-
-NO_DECISION = NO_DECISION_C
-
-
-class EntityBatch:
-    """The predicted actions of some docs.
-
-    actions (array): The actions of all tokens of all docs, KEEP for tokens that keep
-        their annotation. White space within an entity has the action I of its type,
-        other white space O.
-    ends (array): The number of tokens up to the end of each doc.
-    stage_counts (array): How many decisions were made at each stage.
-    has_kept (bool): Whether there are tokens that keep their annotation.
-    support (array): What a second pass adds to the score of each of the actions, or
-        None.
-    leads (array): By how much each decision was won, as an integer, NO_DECISION for
-        white space; or None.
-    stages (array): The stage in which each decision was made, from 0, or None.
-    made_by (Compiled): What made the decisions, or None.
-    """
-
-    __slots__ = (
-        "actions", "ends", "has_kept", "leads", "made_by", "stage_counts", "stages",
-        "support",
-    )
-
-    def __init__(
-        self, actions, ends, stage_counts, has_kept, support=None, leads=None, stages=None
-    ):
-        self.made_by = None
-        self.leads = leads
-        self.stages = stages
-        self.actions = actions
-        self.ends = ends
-        self.stage_counts = stage_counts
-        self.has_kept = has_kept
-        self.support = support
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    def __getitem__(self, i: int):
-        i = range(len(self))[i]
-        return self.actions[self.ends[i - 1] if i else 0 : self.ends[i]]
+    # For how many tokens it is remembered how a word was labelled.
+    MEMORY = 1000
 
 
 @cython.auto_pickle(False)
@@ -121,20 +106,6 @@ cdef class EntityRun(DocRun):
             for i in range(first, end):
                 if not read_doc(self, thread, &self.sequences[i], &scratch):
                     return
-
-
-cdef int check_first(
-    const TaskC* task, const uint16_t[::1] actions, const score_t[::1] support, size_t n
-) except -1:
-    """Raise an error unless there are an action and its support for each token."""
-    cdef bint fits = <size_t>actions.shape[0] == n and <size_t>support.shape[0] == n
-    cdef Py_ssize_t i
-    if fits:
-        for i in range(actions.shape[0]):
-            fits &= actions[i] < count_actions(task.n_types) or actions[i] == KEEP_C
-    if not fits:
-        raise ValueError(Errors.DS216.format(what="docs and a first pass"))
-    return 0
 
 
 def predict(
@@ -177,7 +148,7 @@ def predict(
     if first is not None:
         first_view = first.actions
         support_view = first.support
-        check_first(&task.c, first_view, support_view, run.n_tokens)
+        task.check_first(first_view, support_view, run.n_tokens)
     actions = np.empty(run.n_tokens, dtype="uint16")
     support = np.zeros(run.n_tokens, dtype="int16") if support_for_lead else None
     leads = np.full(run.n_tokens, NO_RIVAL, dtype="int32") if with_leads else None
@@ -281,7 +252,7 @@ cdef bint read_doc(
             actions[token] = <uint16_t>decision.label
     if n < doc.length:
         fill_spaces(
-            run.task, s, doc, actions,
+            doc, s.tokens.data(), n, run.task.keeps, actions,
             run.leads + doc.offset if run.leads != NULL else NULL,
         )
     if n_kept:
@@ -303,6 +274,12 @@ cdef void prepare_limits(const TaskC* task, Scratch* s, int width) noexcept nogi
         for action in range(count_actions(task.n_types)):
             if is_valid(<uint8_t>flags, NONE, action):
                 row[action] = VALID
+
+
+cdef void prepare_counts(const TaskC* task, Scratch* s) noexcept nogil:
+    s.counts.assign(task.n_types + 1, 0)
+    s.counted.resize(task.n_types + 1)
+    s.costs.resize(count_actions(task.n_types))
 
 
 cdef DecisionC decide_step(
@@ -337,3 +314,238 @@ cdef DecisionC decide_step(
         limits[get_action(open_type, IN)] = NOT_VALID
         limits[get_action(open_type, LAST)] = NOT_VALID
     return decision
+
+
+cdef void drop_spaces(Scratch* s, int n_words) noexcept nogil:
+    """Leave the records of the words that were read."""
+    cdef int i
+    if n_words < <int>s.tokens.size():
+        for i in range(n_words):
+            s.token_records[i] = s.token_records[s.tokens[i].token]
+        s.tokens.resize(n_words)
+        s.token_records.resize(n_words)
+
+
+cdef void arrange(
+    const TaskC* task,
+    Scratch* s,
+    LexemeRecC* before_start,
+    LexemeRecC* after_end,
+) noexcept nogil:
+    """Bring the words of a doc into reading order, with all that does not depend on
+    actions."""
+    cdef int n = <int>s.tokens.size()
+    cdef int n_sentences = 0
+    cdef int start, end, i, _j, step, position, token, later
+    cdef bint closed
+    for i in range(n):
+        if i == 0 or s.tokens[i].starts:
+            n_sentences += 1
+    s.positions.resize(n)
+    s.token_of.resize(n)
+    s.position_of.resize(n)
+    s.flags.resize(n)
+    s.actions.resize(n)
+    s.words.resize(n)
+    s.before.resize(n)
+    s.after.resize(n)
+    s.records.resize(n + 2 * REACH_C * n_sentences)
+    s.dynamic.assign(s.records.size() * task.n_dynamic, 0)
+    start = 0
+    step = 0
+    position = 0
+    if task.backwards:
+        before_start, after_end = after_end, before_start
+    for end in range(1, n + 1):
+        if end < n and not s.tokens[end].starts:
+            continue
+        for _j in range(REACH_C):
+            s.records[position] = before_start
+            position += 1
+        for i in range(end - start):
+            token = start + i
+            if task.backwards:
+                token = end - 1 - i
+            s.records[position] = s.token_records[token]
+            s.positions[step] = position
+            s.token_of[step] = s.tokens[token].token
+            s.position_of[token] = position
+            s.flags[step] = 0
+            if i == 0:
+                s.flags[step] |= STARTS
+            if i + 1 == end - start:
+                s.flags[step] |= ENDS
+            if token == start:
+                s.flags[step] |= STARTS_TEXT
+            s.actions[step] = NONE
+            if task.keeps and (s.tokens[token].iob == 3 or s.tokens[token].iob == 1):
+                s.flags[step] |= IS_FIXED
+                s.actions[step] = preset_action(task, s.tokens.data(), n, token)
+                if task.backwards:
+                    s.actions[step] = mirror(s.actions[step])
+            s.dynamic[position * task.n_dynamic + TAG] = s.tokens[token].tag
+            position += 1
+            step += 1
+        for _j in range(REACH_C):
+            s.records[position] = after_end
+            position += 1
+        # From the end: an entity does not go on into what is fixed, or over white space
+        # that is.
+        closed = True
+        for i in range(end - start):
+            if closed:
+                s.flags[step - 1 - i] |= IS_LAST
+            later = start + i + 1 if task.backwards else end - 1 - i
+            closed = s.flags[step - 1 - i] & IS_FIXED or (
+                task.keeps and later < end and s.tokens[later].is_barred
+            )
+        start = end
+    if task.remembers:
+        gather_words(task, s)
+    if task.gazetteer != NULL:
+        look_up_lists(task.gazetteer, s, task.n_dynamic, task.backwards)
+
+
+cdef void gather_words(const TaskC* task, Scratch* s) noexcept nogil:
+    """Find the other occurrences of each word, and in which cases it is written."""
+    cdef int n = <int>s.positions.size()
+    cdef int n_words = 0
+    cdef int step, id_, case_, cases
+    cdef WordC* stat
+    open_table(s, n)
+    s.stats.resize(n)
+    for step in range(n):
+        id_ = find_word(s, s.records[s.positions[step]].atoms[task.lower_column], n_words)
+        stat = &s.stats[id_]
+        if id_ == n_words:
+            stat.n_lower = 0
+            stat.n_title = 0
+            stat.n_upper = 0
+            stat.n_capital = 0
+            stat.n = 0
+            stat.latest = NONE
+            stat.n_entities = 0
+            n_words += 1
+        s.words[step] = id_
+        s.before[step] = stat.latest
+        s.after[step] = NONE
+        if stat.latest != NONE:
+            s.after[stat.latest] = step
+        stat.latest = step
+        stat.n += 1
+        case_ = <int>s.records[s.positions[step]].atoms[task.case_column] - FIRST_VALUE
+        if case_ == LOWER_CASE:
+            stat.n_lower += 1
+        elif case_ < CASELESS:
+            stat.n_capital += 1
+            if case_ == UPPER_CASE:
+                stat.n_upper += 1
+            elif case_ == TITLE_CASE and not s.flags[step] & STARTS_TEXT:
+                stat.n_title += 1
+    for step in range(n):
+        stat = &s.stats[s.words[step]]
+        cases = 0
+        if stat.n > 1:
+            case_ = <int>s.records[s.positions[step]].atoms[task.case_column] - FIRST_VALUE
+            cases = 1
+            if stat.n_lower > (case_ == LOWER_CASE):
+                cases |= 2
+            if stat.n_upper > (case_ == UPPER_CASE):
+                cases |= 4
+            if stat.n_title > (
+                case_ == TITLE_CASE and not s.flags[step] & STARTS_TEXT
+            ):
+                cases |= 8
+        s.dynamic[s.positions[step] * task.n_dynamic + CASES] = cases + 1
+
+
+cdef void remember(const TaskC* task, Scratch* s, int step, int now) noexcept nogil:
+    """Fill the columns that say how the word of a step was labelled before, by the
+    decisions of the steps up to now."""
+    cdef atom_t* columns = s.dynamic.data() + s.positions[step] * task.n_dynamic
+    cdef int other = s.before[step]
+    cdef int label, best, total, quarter, i, j
+    cdef uint64_t state
+    columns[SEEN] = 0
+    columns[SEEN_LAST] = 0
+    columns[SEEN_SHARES] = 0
+    if other != NONE and other >= now:
+        other = s.before[other]
+    if other == NONE or step - other > MEMORY:
+        return
+    columns[SEEN_LAST] = s.actions[other] + 1
+    if s.stats[s.words[step]].n_entities == 0:
+        columns[SEEN] = 1
+        columns[SEEN_SHARES] = 1
+        return
+    s.n_counted = 0
+    total = 0
+    while other != NONE and step - other <= MEMORY:
+        label = 0
+        if s.actions[other] > 0:
+            label = type_of(s.actions[other]) + 1
+        if s.counts[label] == 0:
+            s.counted[s.n_counted] = label
+            s.n_counted += 1
+        s.counts[label] += 1
+        total += 1
+        other = s.before[other]
+    # In the order of the labels, whatever order they came in.
+    for i in range(1, s.n_counted):
+        j = i
+        while j and s.counted[j - 1] > s.counted[j]:
+            label = s.counted[j]
+            s.counted[j] = s.counted[j - 1]
+            s.counted[j - 1] = label
+            j -= 1
+    best = s.counted[0]
+    state = 0
+    for i in range(s.n_counted):
+        label = s.counted[i]
+        if s.counts[label] > s.counts[best]:
+            best = label
+        quarter = (4 * s.counts[label] + total - 1) // total
+        state = mix(state, <uint64_t>(label * 4 + quarter))
+    for i in range(s.n_counted):
+        s.counts[s.counted[i]] = 0
+    columns[SEEN] = best + 1
+    columns[SEEN_SHARES] = fold(state)
+
+
+cdef void find_places(
+    const TaskC* task, Scratch* s, int step, LexemeRecC* absent, LexemeRecC** places
+) noexcept nogil:
+    """The lexemes at the places of a step."""
+    cdef int position = s.positions[step]
+    cdef int i, other
+    for i in range(2 * REACH_C + 1):
+        places[i] = s.records[position - REACH_C + i]
+    for i in range(2 * REACH_C + 1, N_PLACES):
+        places[i] = absent
+    if task.remembers and s.stats[s.words[step]].n_capital:
+        other = s.before[step]
+        if other != NONE:
+            places[2 * REACH_C + 1] = s.records[s.positions[other] - 1]
+            places[2 * REACH_C + 2] = s.records[s.positions[other] + 1]
+        other = s.after[step]
+        if other != NONE:
+            places[2 * REACH_C + 3] = s.records[s.positions[other] - 1]
+            places[2 * REACH_C + 4] = s.records[s.positions[other] + 1]
+
+
+cdef void look(
+    const TaskC* task, Scratch* s, int step, LexemeRecC* absent, LexemeRecC** places,
+    ContextC* context,
+) noexcept nogil:
+    """Make the context of the decision of a step, all steps before being decided."""
+    find_places(task, s, step, absent, places)
+    context.lexemes = places
+    context.dynamic = (
+        s.dynamic.data() + (s.positions[step] - REACH_C) * task.n_dynamic
+    )
+    if task.remembers:
+        # The next word is looked up one step ahead, so that templates can look at it.
+        if s.flags[step] & STARTS:
+            remember(task, s, step, step)
+        if not s.flags[step] & ENDS:
+            remember(task, s, step + 1, step)

@@ -15,6 +15,7 @@ from ...base.settings import LearnerSettings, check_choice
 from ...base.templates import CHECKPOINT, Templates, parse_templates
 from ...core.forms.cached import CachedScorer
 from ...core.forms.packing import MAX_LABELS, MAX_WEIGHT, find_labels
+from ...core.leads import NO_DECISION, NO_RIVAL
 from ...core.model_file import require
 from ...core.program import Program
 from ...core.recorder import Recorder
@@ -22,13 +23,14 @@ from ...spacy_io.lexemes import LEXICAL_COLUMNS, N_CASES, LexemeReader
 from ...spacy_io.tokens import find_words
 from ..classifier import CachedForm, Classifier, Inputs, find_columns
 from ..engine import Engine, Margin, Snapshot, Start
-from ..evidence import NO_RIVAL, Evidence, scale_leads
+from ..evidence import Evidence, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..margins import scale_margins
 from ..word_tables import N_RESERVED, NO_TABLE
 from .actions import KEEP
-from .decode import NO_DECISION, EntityBatch, predict
+from .batch import EntityBatch
+from .decode import predict
 from .explain import Explanations, explain_entities
 from .gazetteer import N_CODES, Gazetteer
 from .gazetteers import ARRAYS, Gazetteers, check_arrays, get_checksum

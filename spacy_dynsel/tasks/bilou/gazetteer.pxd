@@ -1,7 +1,7 @@
 from libcpp.vector cimport vector
 
-from ...core.program cimport LexemeRecC
-from ...core.typedefs cimport atom_t, uint8_t, uint32_t, uint64_t
+from ...core.typedefs cimport uint32_t, uint64_t
+from .scratch cimport Scratch
 
 cdef enum:
     MAX_LISTS_C = 24
@@ -35,9 +35,6 @@ cdef class Gazetteer:
     cdef GazetteerC c
 
 
-cdef void match_lists(
-    const GazetteerC* gazetteer,
-    LexemeRecC** records,
-    int n,
-    uint8_t* codes,
+cdef void look_up_lists(
+    const GazetteerC* gazetteer, Scratch* s, int n_dynamic, bint backwards
 ) noexcept nogil

@@ -12,7 +12,10 @@ from ...base.errors import Errors
 
 from ...core.hashing cimport fold, mix
 from ...core.lexicon cimport Arena
-from .actions cimport find_kind
+from ...core.program cimport LexemeRecC
+from ...core.typedefs cimport atom_t, uint8_t
+from .actions cimport find_kind, mirror_kind
+from .task cimport LISTS, N_COLUMNS
 
 MAX_LISTS = MAX_LISTS_C
 MAX_ENTRY_TOKENS = MAX_ENTRY_TOKENS_C
@@ -164,6 +167,45 @@ cdef void match_lists(
             for i in range(start, end):
                 kind = find_kind(i == start, i + 1 == end)
                 codes[i * gazetteer.n_lists + number] = <uint8_t>(1 + 2 * kind + same)
+
+
+cdef void look_up_lists(
+    const GazetteerC* gazetteer, Scratch* s, int n_dynamic, bint backwards
+) noexcept nogil:
+    """Fill the columns of the lists for the words of a doc, sentence by sentence.
+
+    n_dynamic: The number of columns.
+    backwards: Whether sentences are read from right to left.
+    """
+    cdef int n = <int>s.tokens.size()
+    cdef int n_lists = gazetteer.n_lists
+    cdef int start = 0
+    cdef int end, i, number, kind
+    cdef atom_t* columns
+    cdef uint8_t code
+    cdef uint64_t state
+    s.codes.assign(<size_t>n * n_lists, 0)
+    for end in range(1, n + 1):
+        if end == n or s.tokens[end].starts:
+            match_lists(
+                gazetteer, s.token_records.data() + start, end - start,
+                s.codes.data() + <size_t>start * n_lists,
+            )
+            start = end
+    for i in range(n):
+        columns = s.dynamic.data() + s.position_of[i] * n_dynamic
+        state = 0
+        for number in range(n_lists):
+            code = s.codes[<size_t>i * n_lists + number]
+            if not code:
+                continue
+            if backwards:
+                kind = (code - 1) // 2
+                code = <uint8_t>(1 + 2 * mirror_kind(kind) + (code - 1) % 2)
+            columns[N_COLUMNS + number] = code
+            state = mix(state, <uint64_t>(number * 16 + code))
+        if state:
+            columns[LISTS] = fold(state)
 
 
 def match_words(dict arrays, int n_lists, words, lowers):

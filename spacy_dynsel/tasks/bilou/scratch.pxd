@@ -40,6 +40,7 @@ cdef cppclass Scratch:
     bare_vector[int] before           # by step: that of the same word before, or NONE
     bare_vector[int] after
     bare_vector[SlotC] table
+    size_t mask
     uint32_t epoch
     bare_vector[WordC] stats
     bare_vector[int] counts           # by label, see remember
@@ -49,3 +50,35 @@ cdef cppclass Scratch:
     bare_vector[score_t] closed_limits     # [2][width], by IS_LAST
     bare_vector[score_t] open_limits  # [width]
     bare_vector[uint8_t] costs
+
+
+cdef inline void open_table(Scratch* s, int n_words) noexcept nogil:
+    """Empty the table of a doc's words, with room for so many."""
+    cdef size_t place, size = 16
+    cdef SlotC empty
+    while size < 2 * <size_t>n_words:
+        size *= 2
+    if s.table.size() < size:
+        empty.word = 0
+        empty.epoch = 0
+        empty.id = 0
+        s.table.assign(size, empty)
+        s.epoch = 0
+    s.mask = size - 1
+    s.epoch += 1
+    if s.epoch == 0:
+        for place in range(s.table.size()):
+            s.table[place].epoch = 0
+        s.epoch = 1
+
+
+cdef inline int find_word(Scratch* s, atom_t word, int new_id) noexcept nogil:
+    """RETURNS: The number of a word. One that was not met before gets the new one."""
+    cdef size_t place = word & s.mask
+    while s.table[place].epoch == s.epoch and s.table[place].word != word:
+        place = (place + 1) & s.mask
+    if s.table[place].epoch != s.epoch:
+        s.table[place].epoch = s.epoch
+        s.table[place].word = word
+        s.table[place].id = new_id
+    return s.table[place].id

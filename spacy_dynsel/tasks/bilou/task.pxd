@@ -1,8 +1,9 @@
 from ...core.forms.cached cimport CachedScorer
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport Program
-from ...core.typedefs cimport uint64_t
+from ...core.typedefs cimport score_t, uint16_t, uint64_t
 from ...spacy_io.lexemes cimport LexemeReader
+from ...spacy_io.tokens cimport EntityTokenC
 from .gazetteer cimport Gazetteer, GazetteerC
 
 cdef enum:
@@ -43,3 +44,11 @@ cdef class Task:
     cdef int check(self, Lexicon lexicon, LexemeReader reader) except -1
     cdef int check_program(self, Program program, int n_labels) except -1
     cdef int check_scorer(self, CachedScorer scorer) except -1
+    cdef int check_first(
+        self, const uint16_t[::1] actions, const score_t[::1] support, size_t n_tokens
+    ) except -1
+
+
+cdef int preset_action(
+    const TaskC* task, const EntityTokenC* tokens, int n, int i
+) noexcept nogil

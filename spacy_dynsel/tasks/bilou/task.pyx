@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from .actions cimport count_actions
+from .actions cimport KEEP_C, count_actions, find_kind, get_action
 from .gazetteer cimport N_CODES_C
 
 cdef enum:
@@ -109,3 +109,32 @@ cdef class Task:
             if scorer.dynamic_limits[i].n_values < needed:
                 raise ValueError(Errors.DS216.format(what="a scorer and its columns"))
         return 0
+
+    cdef int check_first(
+        self, const uint16_t[::1] actions, const score_t[::1] support, size_t n_tokens
+    ) except -1:
+        """Raise an error unless a first pass found an action and its support for each
+        token."""
+        cdef bint fits = (
+            <size_t>actions.shape[0] == n_tokens and <size_t>support.shape[0] == n_tokens
+        )
+        cdef Py_ssize_t i
+        if fits:
+            for i in range(actions.shape[0]):
+                fits &= actions[i] < count_actions(self.c.n_types) or actions[i] == KEEP_C
+        if not fits:
+            raise ValueError(Errors.DS216.format(what="docs and a first pass"))
+        return 0
+
+
+cdef int preset_action(
+    const TaskC* task, const EntityTokenC* tokens, int n, int i
+) noexcept nogil:
+    """The action that stands for an entity which is set already: in the order of the
+    text, O for a blocked token or an unknown type."""
+    cdef int t
+    cdef bint goes_on = i + 1 < n and tokens[i + 1].iob == 1
+    for t in range(task.n_types):
+        if task.types[t] == tokens[i].type:
+            return get_action(t, find_kind(tokens[i].iob == 3, not goes_on))
+    return 0

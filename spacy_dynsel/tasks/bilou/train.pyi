@@ -5,7 +5,7 @@ from ...core.forms.cached import CachedScorer
 from ...core.learner import Learner
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
-from .decode import EntityBatch
+from .batch import EntityBatch
 from .task import Task
 
 MISSING: int

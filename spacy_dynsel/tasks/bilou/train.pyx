@@ -25,15 +25,14 @@ from .actions cimport (
     NONE,
     UNIT,
     count_actions,
+    fill_spaces,
     get_action,
     is_valid,
     kind_of,
     mirror,
     open_after,
 )
-from .decode cimport add_support, check_first
-from .evidence cimport look
-from .reading cimport act, arrange, drop_spaces, fill_spaces, prepare_counts
+from .decode cimport act, add_support, arrange, drop_spaces, look, prepare_counts
 from .scratch cimport Scratch
 from .task cimport N_PLACES, Task, TaskC
 
@@ -43,46 +42,27 @@ cdef enum:
 MISSING = MISSING_C
 
 
-cdef void lay_out(
-    const TaskC* task,
-    const SequenceC* doc,
-    LexemeRecC** records,
-    const uint8_t* starts,
-    LexemeRecC* before_start,
-    LexemeRecC* after_end,
-    Scratch* s,
-) noexcept nogil:
-    """Lay out a doc for reading.
-
-    starts: For each token whether a sentence starts there; NULL for what the doc says.
-    """
-    cdef int i
-    prepare_counts(task, s)
-    s.tokens.resize(doc.length)
-    s.token_records.resize(doc.length)
-    for i in range(doc.length):
-        s.token_records[i] = records[i]
-    drop_spaces(s, read_entity_words(doc, s.tokens.data()))
-    if starts != NULL:
-        for i in range(<int>s.tokens.size()):
-            s.tokens[i].starts = starts[s.tokens[i].token]
-    arrange(task, s, before_start, after_end)
+cdef cppclass Reading:
+    # A doc that is read.
+    Scratch s
+    const SequenceC* doc
+    int n_steps
+    int open_type            # of the entity that is open, or NONE
+    LexemeRecC* places[N_PLACES]
+    ContextC context         # what the step sees
 
 
 cdef extern from "kernels.hpp" namespace "dynsel" nogil:
     bint call_guarded(
-        void (*function)(
-            const TaskC*, const SequenceC*, LexemeRecC**, const uint8_t*, LexemeRecC*,
-            LexemeRecC*, Scratch*,
-        ) noexcept nogil,
-        const TaskC* task,
-        const SequenceC* doc,
-        LexemeRecC** records,
-        const uint8_t* starts,
-        LexemeRecC* before_start,
-        LexemeRecC* after_end,
-        Scratch* s,
+        void (*function)(void*, int, Reading*) noexcept nogil,
+        void* readings,
+        int i,
+        Reading* r,
     )
+
+
+cdef void call_lay_out(void* readings, int i, Reading* r) noexcept nogil:
+    (<Readings>readings).lay_out(i, r)
 
 
 cdef class Readings(Examples):
@@ -115,19 +95,48 @@ cdef class Readings(Examples):
                 )
             self.has_starts = True
 
-    cdef int open_doc(self, int i, Scratch* s) except -1 nogil:
-        """Lay out a doc for reading."""
-        cdef const SequenceC* doc = &self.sequences[i]
-        cdef const uint8_t* starts = NULL
-        if doc.length and self.has_starts:
-            starts = &self.starts[doc.offset]
-        if not call_guarded(
-            lay_out, &self.task.c, doc, self.records.data() + doc.offset, starts,
-            self.lexicon.before_start, self.lexicon.after_end, s,
-        ):
+    cdef int open_doc(self, int i, Reading* r) except -1 nogil:
+        """Start to read a doc."""
+        if not call_guarded(call_lay_out, <void*>self, i, r):
             with gil:
                 raise MemoryError()
         return 0
+
+    cdef void lay_out(self, int i, Reading* r) noexcept nogil:
+        cdef const SequenceC* doc = &self.sequences[i]
+        cdef Scratch* s = &r.s
+        cdef int j
+        r.doc = doc
+        r.open_type = NONE
+        prepare_counts(&self.task.c, s)
+        s.tokens.resize(doc.length)
+        s.token_records.resize(doc.length)
+        for j in range(doc.length):
+            s.token_records[j] = self.records[doc.offset + j]
+        drop_spaces(s, read_entity_words(doc, s.tokens.data()))
+        r.n_steps = <int>s.tokens.size()
+        if self.has_starts:
+            for j in range(r.n_steps):
+                s.tokens[j].starts = self.starts[doc.offset + s.tokens[j].token]
+        arrange(&self.task.c, s, self.lexicon.before_start, self.lexicon.after_end)
+
+    cdef void see(self, Reading* r, int step) noexcept nogil:
+        """See what there is to see at a step."""
+        look(&self.task.c, &r.s, step, self.lexicon.absent, r.places, &r.context)
+
+    cdef bint keep(self, Reading* r, int step) noexcept nogil:
+        """Take the action of a step that is not to be decided. RETURNS: Whether it is
+        one."""
+        if not r.s.flags[step] & IS_FIXED:
+            return False
+        act(&self.task.c, &r.s, step, r.s.actions[step])
+        r.open_type = NONE
+        return True
+
+    cdef void take(self, Reading* r, int step, int action) noexcept nogil:
+        """Take an action."""
+        act(&self.task.c, &r.s, step, action)
+        r.open_type = open_after(action)
 
     cdef int check_learner(self, Learner learner) except -1:
         """Raise an error unless a learner sees what is read, and labels are actions."""
@@ -181,24 +190,22 @@ cdef class EntityExamples(Readings):
         self.listed = order // 2
         self.bounds = np.searchsorted(ends.ravel()[order], np.arange(self.n_tokens + 1))
 
-    cdef int gold_action(self, const SequenceC* doc, Scratch* s, int step) noexcept nogil:
+    cdef int gold_action(self, const Reading* r, int step) noexcept nogil:
         """The gold action of a step, in reading order."""
-        gold = self.gold[doc.offset + s.token_of[step]]
+        gold = self.gold[r.doc.offset + r.s.token_of[step]]
         return mirror(gold) if self.task.c.backwards else gold
 
-    cdef int fill_costs(
-        self, const SequenceC* doc, Scratch* s, int step, int open_type, int opened
-    ) noexcept nogil:
+    cdef int fill_costs(self, Reading* r, int step, int opened) noexcept nogil:
         """Say which actions are correct, wrong and not valid.
 
-        open_type: The type of the open entity, or NONE.
-        opened: The step at which it was begun.
+        opened: The step at which the open entity was begun.
         RETURNS: The only correct action, or NONE if there is no one or several.
         """
         cdef const TaskC* task = &self.task.c
-        cdef uint8_t* costs = s.costs.data()
-        cdef uint8_t flags = s.flags[step]
-        cdef int gold = self.gold_action(doc, s, step)
+        cdef uint8_t* costs = r.s.costs.data()
+        cdef uint8_t flags = r.s.flags[step]
+        cdef int open_type = r.open_type
+        cdef int gold = self.gold_action(r, step)
         cdef int t, label, after
         cdef uint8_t cost = WRONG
         cdef int n_correct = 0
@@ -224,7 +231,7 @@ cdef class EntityExamples(Readings):
                 costs[get_action(open_type, IN)] = cost
             costs[get_action(open_type, LAST)] = cost
             if gold != MISSING_C:
-                after = self.gold_action(doc, s, opened)
+                after = self.gold_action(r, opened)
                 if (after == MISSING_C or after == get_action(open_type, BEGIN)) and (
                     gold == get_action(open_type, IN)
                     or gold == get_action(open_type, LAST)
@@ -236,26 +243,24 @@ cdef class EntityExamples(Readings):
                     # the next one.
                     after = 0
                     if not flags & ENDS:
-                        after = self.gold_action(doc, s, step + 1)
+                        after = self.gold_action(r, step + 1)
                     if costs[get_action(open_type, LAST)] == WRONG:
                         costs[get_action(open_type, LAST)] = CORRECT
                     if costs[get_action(open_type, IN)] == WRONG and not (
                         after > 0 and (kind_of(after) == BEGIN or kind_of(after) == UNIT)
                     ):
                         costs[get_action(open_type, IN)] = CORRECT
-        self.exclude_negatives(doc, s, step, open_type, opened)
+        self.exclude_negatives(r, step, opened)
         for label in range(count_actions(task.n_types)):
             if costs[label] == CORRECT:
                 n_correct += 1
                 correct = label
         return correct if n_correct == 1 else NONE
 
-    cdef void exclude_negatives(
-        self, const SequenceC* doc, Scratch* s, int step, int open_type, int opened
-    ) noexcept nogil:
+    cdef void exclude_negatives(self, Reading* r, int step, int opened) noexcept nogil:
         """Actions that complete a span which is no entity are wrong."""
         cdef int64_t first, last
-        cdef int64_t token = doc.offset + s.token_of[step]
+        cdef int64_t token = r.doc.offset + r.s.token_of[step]
         cdef int64_t place, i
         cdef int type_
         for place in range(self.bounds[token], self.bounds[token + 1]):
@@ -268,24 +273,24 @@ cdef class EntityExamples(Readings):
             if first == last:
                 if (
                     token == first
-                    and open_type == NONE
-                    and s.costs[get_action(type_, UNIT)] == CORRECT
+                    and r.open_type == NONE
+                    and r.s.costs[get_action(type_, UNIT)] == CORRECT
                 ):
-                    s.costs[get_action(type_, UNIT)] = WRONG
-            elif token == last and open_type == type_:
+                    r.s.costs[get_action(type_, UNIT)] = WRONG
+            elif token == last and r.open_type == type_:
                 if (
-                    <int64_t>doc.offset + s.token_of[opened] == first
-                    and s.costs[get_action(type_, LAST)] == CORRECT
+                    <int64_t>r.doc.offset + r.s.token_of[opened] == first
+                    and r.s.costs[get_action(type_, LAST)] == CORRECT
                 ):
-                    s.costs[get_action(type_, LAST)] = WRONG
+                    r.s.costs[get_action(type_, LAST)] = WRONG
             elif (
                 token == first
-                and open_type == NONE
-                and s.costs[get_action(type_, BEGIN)] == CORRECT
+                and r.open_type == NONE
+                and r.s.costs[get_action(type_, BEGIN)] == CORRECT
             ):
                 # Where the entity could only end with the span, it must not begin.
-                if not s.flags[step] & IS_LAST and s.flags[step + 1] & IS_LAST:
-                    s.costs[get_action(type_, BEGIN)] = WRONG
+                if not r.s.flags[step] & IS_LAST and r.s.flags[step + 1] & IS_LAST:
+                    r.s.costs[get_action(type_, BEGIN)] = WRONG
 
     def count(self, Learner learner not None) -> None:
         """Count features, with the true actions as history."""
@@ -303,45 +308,41 @@ cdef class EntityExamples(Readings):
     cdef double _read(
         self, Learner learner, float drop, float predicted_history, bint only_count
     ) except? -1:
-        cdef Scratch scratch
-        cdef Scratch* s = &scratch
-        cdef LexemeRecC* places[N_PLACES]
-        cdef ContextC context
+        cdef Reading reading
+        cdef Reading* r = &reading
+        cdef uint8_t* costs
         cdef StepC result
-        cdef const SequenceC* doc
-        cdef int i, step, open_type, opened, truth, action
+        cdef int i, step, opened, truth, action
         cdef double loss = 0
         self.check_learner(learner)
         if <size_t>self.bounds.shape[0] != self.n_tokens + 1:
             raise ValueError(Errors.DS216.format(what="a batch without actions"))
-        s.epoch = 0
+        r.s.epoch = 0
         with nogil:
             for i in range(<int>self.sequences.size()):
-                doc = &self.sequences[i]
-                self.open_doc(i, s)
-                open_type = NONE
+                self.open_doc(i, r)
+                costs = r.s.costs.data()
                 opened = NONE
-                for step in range(<int>s.positions.size()):
-                    look(&self.task.c, s, step, self.lexicon.absent, places, &context)
-                    truth = self.fill_costs(doc, s, step, open_type, opened)
+                for step in range(r.n_steps):
+                    self.see(r, step)
+                    truth = self.fill_costs(r, step, opened)
                     if only_count:
-                        learner.count(&context)
-                        action = max(0, self.gold_action(doc, s, step))
-                    elif truth == NONE and not self.can_learn(s):
-                        action = learner.guess(&context, s.costs.data())
+                        learner.count(&r.context)
+                        action = max(0, self.gold_action(r, step))
+                    elif truth == NONE and not self.can_learn(&r.s):
+                        action = learner.guess(&r.context, costs)
                     else:
-                        learner.step(&context, s.costs.data(), drop, &result)
+                        learner.step(&r.context, costs, drop, &result)
                         loss += result.loss
                         action = result.guess
                         if truth != NONE and not (
                             predicted_history and learner.random() < predicted_history
                         ):
                             action = truth
-                    act(&self.task.c, s, step, action)
                     # Actions to count may go on with what was never begun.
-                    if open_type == NONE or (action > 0 and kind_of(action) == BEGIN):
+                    if r.open_type == NONE or (action > 0 and kind_of(action) == BEGIN):
                         opened = step
-                    open_type = open_after(action)
+                    self.take(r, step, action)
         return loss
 
     cdef bint can_learn(self, const Scratch* s) noexcept nogil:
@@ -360,42 +361,41 @@ cdef class Guessing(Readings):
 
     def guess(self, Learner learner not None):
         """RETURNS (array): The actions of all tokens, in the order of the text."""
-        cdef Scratch scratch
-        cdef Scratch* s = &scratch
-        cdef LexemeRecC* places[N_PLACES]
-        cdef ContextC context
-        cdef const SequenceC* doc
+        cdef Reading reading
+        cdef Reading* r = &reading
         cdef const TaskC* task
-        cdef int i, step, open_type, action
+        cdef uint8_t* costs
+        cdef size_t token
+        cdef int i, step, action
         self.check_learner(learner)
         task = &self.task.c
         actions = np.zeros(self.n_tokens, dtype="uint16")
         cdef uint16_t[::1] view = actions
-        s.epoch = 0
+        r.s.epoch = 0
         with nogil:
             for i in range(<int>self.sequences.size()):
-                doc = &self.sequences[i]
-                self.open_doc(i, s)
-                open_type = NONE
-                for step in range(<int>s.positions.size()):
-                    look(task, s, step, self.lexicon.absent, places, &context)
-                    if s.flags[step] & IS_FIXED:
-                        act(task, s, step, s.actions[step])
-                        view[doc.offset + s.token_of[step]] = KEEP_C
-                        open_type = NONE
+                self.open_doc(i, r)
+                costs = r.s.costs.data()
+                for step in range(r.n_steps):
+                    self.see(r, step)
+                    token = r.doc.offset + r.s.token_of[step]
+                    if self.keep(r, step):
+                        view[token] = KEEP_C
                         continue
                     for action in range(count_actions(task.n_types)):
-                        s.costs[action] = INVALID
-                        if is_valid(s.flags[step], open_type, action):
-                            s.costs[action] = CORRECT
-                    action = learner.guess(&context, s.costs.data())
-                    act(task, s, step, action)
-                    open_type = open_after(action)
+                        costs[action] = INVALID
+                        if is_valid(r.s.flags[step], r.open_type, action):
+                            costs[action] = CORRECT
+                    action = learner.guess(&r.context, costs)
+                    self.take(r, step, action)
                     if task.backwards:
                         action = mirror(action)
-                    view[doc.offset + s.token_of[step]] = <uint16_t>action
-                if doc.length:
-                    fill_spaces(task, s, doc, &view[doc.offset], NULL)
+                    view[token] = <uint16_t>action
+                if r.doc.length:
+                    fill_spaces(
+                        r.doc, r.s.tokens.data(), r.n_steps, task.keeps,
+                        &view[r.doc.offset], NULL,
+                    )
         return actions
 
 
@@ -414,13 +414,10 @@ cdef class Explaining(Readings):
             each action was valid; the actions as read; and what the first pass adds,
             of shape (tokens, actions). Zeros stand for white space.
         """
-        cdef Scratch scratch
-        cdef Scratch* s = &scratch
-        cdef LexemeRecC* places[N_PLACES]
-        cdef ContextC context
-        cdef const SequenceC* doc
+        cdef Reading reading
+        cdef Reading* r = &reading
         cdef const TaskC* task
-        cdef int i, t, step, open_type, action, token, n_actions
+        cdef int i, t, step, action, token, n_actions
         self.check_read()
         if scorer.c.stages == NULL:
             raise ValueError(Errors.DS216.format(what="a scorer that was never made"))
@@ -441,31 +438,27 @@ cdef class Explaining(Readings):
         if first is not None:
             first_view = first.actions
             support_view = first.support
-            check_first(task, first_view, support_view, self.n_tokens)
+            self.task.check_first(first_view, support_view, self.n_tokens)
         cdef score_t[:, :, ::1] part_view = parts
         cdef uint8_t[:, ::1] valid_view = valid
         cdef int32_t[::1] read_view = read
-        s.epoch = 0
+        r.s.epoch = 0
         for i in range(<int>self.sequences.size()):
-            doc = &self.sequences[i]
-            self.open_doc(i, s)
-            open_type = NONE
-            for step in range(<int>s.positions.size()):
-                token = doc.offset + s.token_of[step]
-                look(task, s, step, self.lexicon.absent, places, &context)
-                if s.flags[step] & IS_FIXED:
-                    read_view[token] = s.actions[step]
-                    act(task, s, step, s.actions[step])
-                    open_type = NONE
+            self.open_doc(i, r)
+            for step in range(r.n_steps):
+                self.see(r, step)
+                token = r.doc.offset + r.s.token_of[step]
+                if self.keep(r, step):
+                    read_view[token] = r.s.actions[step]
                     continue
                 for action in range(n_actions):
                     valid_view[token, action] = is_valid(
-                        s.flags[step], open_type, action
+                        r.s.flags[step], r.open_type, action
                     )
                 for t in range(scorer.c.program.n_templates):
                     add_weights(
                         &scorer.weights.c,
-                        get_key(&scorer.c.program.templates[t], &context),
+                        get_key(&scorer.c.program.templates[t], &r.context),
                         &part_view[token, t, 0],
                     )
                 if first is not None:
@@ -479,8 +472,7 @@ cdef class Explaining(Readings):
                 if task.backwards:
                     action = mirror(action)
                 read_view[token] = action
-                act(task, s, step, action)
-                open_type = open_after(action)
+                self.take(r, step, action)
         return (
             parts[:, :, :n_actions], valid.astype(bool), read, given[:, :n_actions]
         )

@@ -1,3 +1,0 @@
-from .slot_scorer import SlotScorer
-
-class NarrowScorer(SlotScorer): ...

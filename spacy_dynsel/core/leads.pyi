@@ -1,0 +1,2 @@
+NO_RIVAL: int
+NO_DECISION: int

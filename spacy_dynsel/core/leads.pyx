@@ -1,0 +1,1 @@
+"""Gives Python the leads that are none, see leads.pxd."""
