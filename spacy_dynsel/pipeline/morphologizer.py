@@ -100,7 +100,7 @@ class DynselMorphologizer(DynselComponent):
 
     defaults: ClassVar[dict[str, Any]] = {
         **DynselComponent.defaults,
-        "margin": 12.0,
+        "margin": 15.0,
         "overwrite": True,
         "extend": False,
     }

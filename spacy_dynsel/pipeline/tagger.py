@@ -42,7 +42,7 @@ class TagNames(Names):
         self._known: dict[tuple[int, str], int | None] = {}
 
     def find(self, tag: int, prefix: str, strings: StringStore) -> int | None:
-        """The label that a gold tag stands for, see TaggingExamples; None for none.
+        """The label that a gold tag stands for, see WordExamples; None for none.
 
         tag (int): Its string ID.
         prefix (str): What marks a tag as known to be wrong.

@@ -40,7 +40,7 @@ from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 from spacy_dynsel.tasks.bilou.task import Task
 from spacy_dynsel.tasks.bilou.train import EntityExamples, Explaining, Guessing
 from spacy_dynsel.tasks.tagging import decode as tagging
-from spacy_dynsel.tasks.tagging.train import TaggingExamples
+from spacy_dynsel.tasks.labelling.train import WordExamples
 
 # Arguments that are no arrays and no objects of compiled types.
 NUMBERS = {"int", "float", "double", "bint", "size_t", "bool", "uint64_t"}
@@ -185,8 +185,8 @@ def mix_taggers() -> None:
     refuse(tagging.predict, docs, lexicon, entities._reader, scorer, margins, 1)
     refuse(tagging.predict, docs, lexicon_of(entities), reader, scorer, margins, 1)
 
-    def batch(gold: Any, ranges: Any) -> TaggingExamples:
-        return TaggingExamples(
+    def batch(gold: Any, ranges: Any) -> WordExamples:
+        return WordExamples(
             docs, np.array(gold, "int32"), np.array(ranges, "int64"), lexicon, reader
         )
 
@@ -416,7 +416,7 @@ def break_tables() -> None:
     pipe = make_pipe(models.make_tagger)
     engine, docs = pipe.engine, make_docs(pipe)
     scorer, n_labels = scorer_of(engine), engine.n_outputs
-    index, slots = np.array(scorer.index), np.array(scorer.slots)
+    index, slots = np.array(scorer.weights.index), np.array(scorer.weights.slots)
     rest = (scorer.scale, scorer.cardinalities)
     CachedScorer(engine.main.program, n_labels, index, slots, *rest)
     past_end = index.copy()

@@ -79,6 +79,8 @@ class MorphologyEngine(LabellingEngine):
             places=PLACES,
             inputs=Inputs(lexical, [*COLUMNS], OFFSETS),
             seeds=seeds,
+            # What the word alone says is overruled more easily than what is said later.
+            early_share=0.5,
         )
         super().__init__(morphs, lexical, **others)
 
