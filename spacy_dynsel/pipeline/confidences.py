@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from spacy.tokens import Doc, Span, Token
 
-# The probability that a tag is right, that an arc is (head and label), and the smaller
-# of those that are there.
+# The probability that a tag is right, that an arc is (head and label), that a lemma is,
+# and the smallest of those that are there.
 TAG = "dynsel_tag_confidence"
 ARC = "dynsel_arc_confidence"
+LEMMA = "dynsel_lemma_confidence"
+PARTS = (TAG, ARC, LEMMA)
 ANY = "dynsel_confidence"
 
 
@@ -27,7 +29,7 @@ def get_doc_confidence(doc: Doc) -> float | None:
 def register() -> None:
     """Make sure that the attributes exist. Other people's are left alone."""
     # Values that are stored, and no getters: only these are found by doc.to_json.
-    for name in (TAG, ARC, ANY):
+    for name in (*PARTS, ANY):
         if not Token.has_extension(name):
             Token.set_extension(name, default=None)
     if not Span.has_extension(ANY):
@@ -39,14 +41,14 @@ def register() -> None:
 def write_tokens(
     docs: Sequence[Doc], name: str, values: np.ndarray, chosen: np.ndarray
 ) -> None:
-    """Set an attribute of tokens, and what they have as a whole: the smaller one of
+    """Set an attribute of tokens, and what they have as a whole: the smallest one of
     the parts that are known.
 
-    name (str): TAG or ARC.
+    name (str): One of PARTS.
     values (array): The values of all tokens of all docs.
     chosen (array): Which tokens to set; the others lose what they have.
     """
-    other = ARC if name == TAG else TAG
+    others = [part for part in PARTS if part != name]
     rounded = values.tolist()
     is_chosen = chosen.tolist()
     i = 0
@@ -55,14 +57,15 @@ def write_tokens(
         # As token._ does it, many times faster.
         for token in doc:
             place = token.idx
-            least = data.get(("._.", other, place, None))
+            known = [data.get(("._.", other, place, None)) for other in others]
             if is_chosen[i]:
-                data["._.", name, place, None] = value = rounded[i]
-                least = value if least is None else min(least, value)
+                data["._.", name, place, None] = rounded[i]
+                known.append(rounded[i])
             else:
                 data.pop(("._.", name, place, None), None)
-            if least is not None:
-                data["._.", ANY, place, None] = least
+            known = [value for value in known if value is not None]
+            if known:
+                data["._.", ANY, place, None] = min(known)
             else:
                 data.pop(("._.", ANY, place, None), None)
             i += 1
