@@ -533,6 +533,12 @@ class Warnings(metaclass=ErrorsWithCodes):
         "token.pos before it (do not exclude or disable it), or train without."
     )
     DW231 = (
+        "Component '{name}' learns without parts of speech: the data have some, but no "
+        "component before it sets token.pos, so that it would miss them when the "
+        "pipeline is used. Put one there, such as a morphologizer; if one of your own "
+        "is there, let it say so by assigns=[\"token.pos\"]."
+    )
+    DW232 = (
         "Component '{name}' can't learn that the lemma of '{form}' is '{lemma}': none of "
         "its {n_labels} scripts makes it. Put such words into a lookup table, see "
         "set_lookups; or train anew with more data like these, or a smaller "

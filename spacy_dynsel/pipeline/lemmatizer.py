@@ -20,6 +20,7 @@ from ..base.settings import check_choice, check_number
 from ..confidence.maps import ConfidenceMap
 from ..spacy_io.lemmas import (
     NO_LEMMA,
+    TABLE_LEMMA,
     lack_pos,
     read_lemmas,
     read_pos_and_morphs,
@@ -80,6 +81,8 @@ class DynselLemmatizer(DynselComponent):
     names_type = ScriptNames
     # Whether parts of speech are those of the reference.
     _takes_gold_pos = True
+    # Whether the data of the last initialization had some that were not taken.
+    _gives_up_pos = False
     _has_warned = False
     _has_warned_of_lemma = False
 
@@ -138,7 +141,7 @@ class DynselLemmatizer(DynselComponent):
             batch = self._read_labels(docs, predictions)
         overwrite = bool(self.cfg["overwrite"])
         if batch.leads is not None and self.cfg["confidence"]:
-            chosen = batch.labels < NO_LEMMA
+            chosen = batch.labels < TABLE_LEMMA
             if not overwrite:
                 # Lemmas that are there stay, and nothing is known about them.
                 chosen &= np.concatenate([[], *map(read_lemmas, docs)]) == 0
@@ -155,11 +158,12 @@ class DynselLemmatizer(DynselComponent):
     def compare(self, examples: list[Example], batch: LemmaBatch) -> Verdicts:
         """See DynselComponent.compare: units are tokens."""
         verdicts: Verdicts = []
-        for number, example in enumerate(examples):
+        for number, (example, labels) in enumerate(zip(examples, batch, strict=True)):
             gold = self.get_gold(example)
             known: list[bool | None] = [None] * len(example.predicted)
             for word, lemma in zip(gold.words.tolist(), gold.lemmas, strict=True):
-                if lemma is not None:
+                # About other words nothing was decided.
+                if lemma is not None and labels[word] < TABLE_LEMMA:
                     known[word] = example.predicted[word].lemma_ == lemma
             verdicts += [(one, number) for one in known]
         return verdicts
@@ -212,12 +216,15 @@ class DynselLemmatizer(DynselComponent):
         # Before anything changes.
         read_lookups(lookups)
         takes_gold_pos = self._takes_gold_pos
+        self._gives_up_pos = False
         self._takes_gold_pos = nlp is None or _is_pos_set(nlp, self)
         try:
             super().initialize(get_examples, nlp=nlp, labels=labels)
         except BaseException:
             self._takes_gold_pos = takes_gold_pos
             raise
+        if self._gives_up_pos:
+            warnings.warn(Warnings.DW231.format(name=self.name), stacklevel=2)
         if lookups is not None:
             self.set_lookups(lookups)
 
@@ -240,7 +247,7 @@ class DynselLemmatizer(DynselComponent):
             if found is not None:
                 self._has_warned_of_lemma = True
                 warnings.warn(
-                    Warnings.DW231.format(
+                    Warnings.DW232.format(
                         name=self.name,
                         form=found[0],
                         lemma=found[1],
@@ -327,6 +334,13 @@ class DynselLemmatizer(DynselComponent):
             if self._takes_gold_pos and gold_pos[i]:
                 pos[place], morphs[place] = gold_pos[i], gold_morphs[i]
         return GoldLemmas(predicted, words, lemmas, pos, morphs)
+
+    def _read_all(self, examples: list[Example], names: Any) -> list[GoldLemmas]:
+        golds = super()._read_all(examples, names)
+        self._gives_up_pos = not any(gold.pos.any() for gold in golds) and any(
+            read_pos_and_morphs(example.reference)[0].any() for example in examples
+        )
+        return golds
 
     def _read_labels(self, docs: list[Doc], predictions: Any) -> LemmaBatch:
         """Predictions for which the lemmas have to be made again."""

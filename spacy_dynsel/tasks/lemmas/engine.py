@@ -61,18 +61,21 @@ class LemmaSnapshot(Snapshot):
 
     scripts (ScriptSet): The labels.
     tables (Tables): Lemmas that are given, or None.
+    reads_pos (bool): Whether decisions look at parts of speech and features.
     """
 
     def __init__(
         self,
-        labels: tuple[str, ...],
+        scripts: ScriptSet,
         reader: Any,
         scorers: dict[str, Any],
         tables: Tables | None,
+        reads_pos: bool,
     ) -> None:
-        super().__init__(labels, reader, scorers)
-        self.scripts = ScriptSet(labels)
+        super().__init__(scripts.labels, reader, scorers)
+        self.scripts = scripts
         self.tables = tables
+        self.reads_pos = reads_pos
         self._cache: LemmaCache | None = None
 
     def get_cache(self, max_lemmas: int, margins: list[int]) -> LemmaCache:
@@ -135,6 +138,7 @@ class LemmaEngine(Engine):
         self.reads_pos = False
         # Whether what is learned are corrections of finished weights.
         self.corrects = False
+        self._scripts: ScriptSet | None = None
         self._items: LemmaItems | None = None
 
     def with_tables(self, tables: Tables | None) -> "LemmaEngine":
@@ -185,10 +189,9 @@ class LemmaEngine(Engine):
     def _find_items(self, batch: Sequence[GoldLemmas]) -> tuple[LemmaItems, np.ndarray]:
         """What there is to learn from some docs, and which of it occurs."""
         items = self._items
-        if items is None or len(items) >= MAX_ITEMS:
-            items = self._items = LemmaItems(
-                ScriptSet(self.labels), self._reader, self.reads_pos
-            )
+        scripts = self._get_scripts()
+        if items is None or items.scripts is not scripts or len(items) >= MAX_ITEMS:
+            items = self._items = LemmaItems(scripts, self._reader, self.reads_pos)
         numbers = [np.zeros(0, dtype="int32")]
         numbers += [
             items.add(gold.doc, gold.words, gold.pos, gold.morphs, gold.lemmas)
@@ -214,7 +217,7 @@ class LemmaEngine(Engine):
             scorer,
             snapshot.scripts,
             snapshot.tables,
-            self.reads_pos,
+            snapshot.reads_pos,
             n_threads,
             with_leads,
         )
@@ -253,7 +256,7 @@ class LemmaEngine(Engine):
         ends = np.cumsum(lengths, dtype="int64")
         labels = np.full(sum(lengths), SPACE_LEMMA, dtype="uint16")
         lemmas = np.zeros(sum(lengths), dtype="uint64")
-        snapshot = LemmaSnapshot(self.labels, self._reader, {}, self.tables)
+        snapshot = self._make_snapshot({})
         for doc, end in zip(docs, ends.tolist(), strict=True):
             gold = without_lemmas(doc)
             items, numbers = self._find_items([gold])
@@ -272,11 +275,12 @@ class LemmaEngine(Engine):
 
     def explain(self, doc: Doc, *, margin: Margin) -> list[Explanation]:  # type: ignore[override]
         """Say for each token how its label was found."""
-        labels = self.predict([doc], margin=margin).labels.tolist()
-        snapshot = self.get_snapshot()
+        found = self.predict([doc], margin=margin)
+        labels = found.labels.tolist()
+        snapshot = found.made_by
         scorer = snapshot.scorers["templates"]
         gold = without_lemmas(doc)
-        items = LemmaItems(snapshot.scripts, snapshot.reader, self.reads_pos)
+        items = LemmaItems(snapshot.scripts, snapshot.reader, snapshot.reads_pos)
         numbers = items.add(doc, gold.words, gold.pos, gold.morphs, gold.lemmas)
         margins = scale_margins(margin, self.n_stages, scorer.scale)
         explain = Explainer(self.templates, scorer, margins, snapshot.labels)
@@ -294,7 +298,15 @@ class LemmaEngine(Engine):
         return {"templates": self.templates, "settings": self.settings}
 
     def _make_snapshot(self, scorers: dict[str, Any]) -> LemmaSnapshot:
-        return LemmaSnapshot(self.labels, self._reader, scorers, self.tables)
+        return LemmaSnapshot(
+            self._get_scripts(), self._reader, scorers, self.tables, self.reads_pos
+        )
+
+    def _get_scripts(self) -> ScriptSet:
+        """The labels as scripts."""
+        if self._scripts is None or self._scripts.labels != self.labels:
+            self._scripts = ScriptSet(self.labels)
+        return self._scripts
 
     def _form_options(self, part: str) -> dict[str, Any]:
         return {"cardinalities": {}}

@@ -213,7 +213,9 @@ def _find_changes(case: str, base: str, target: str) -> Iterable[Script]:
         changes = [(start, len(base) - end, new)] if old or new else []
     else:
         changes = list(_align(base, target))
-    for everywhere in (False, True):
+    # Signs go wherever they stand, rather than letters.
+    is_sign = any(not base[place].isalpha() for place, end, _ in changes if place < end)
+    for everywhere in (is_sign, not is_sign):
         script = _join_changes(case, base, changes, everywhere)
         if script is not None:
             yield script
@@ -243,7 +245,8 @@ def _join_changes(
             inner.append(Change(base[start - 1], base[start - 1] + new, everywhere))
         else:
             inner.append(Change(base[start:end], new, everywhere))
-    inner = list(dict.fromkeys(inner)) if everywhere else inner
+    if everywhere:
+        inner = list(dict.fromkeys(inner))
     if len(inner) > MAX_INNER:
         return None
     return script._replace(inner=tuple(inner))

@@ -7,6 +7,8 @@ from ...spacy_io.lexemes import LexemeReader
 from .script_set import ScriptSet
 
 class LemmaItems:
+    scripts: ScriptSet
+
     def __init__(
         self, scripts: ScriptSet, reader: LexemeReader, reads_pos: bool
     ) -> None: ...

@@ -31,7 +31,7 @@ cdef class LemmaItems:
     reader (LexemeReader): Reads the atoms of lexemes.
     reads_pos (bool): Whether parts of speech and features are looked at.
     """
-    cdef ScriptSet scripts
+    cdef readonly ScriptSet scripts
     cdef LexemeReader reader
     cdef dict known          # numbers of items by form, part of speech, features, lemma
     cdef vector[ItemC] items
