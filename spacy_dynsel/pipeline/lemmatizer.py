@@ -32,7 +32,7 @@ from ..tasks.lemmas.decode import LemmaBatch
 from ..tasks.lemmas.engine import LemmaEngine
 from ..tasks.lemmas.gold import GoldLemmas
 from ..tasks.lemmas.scripts import find_script, read_script
-from ..tasks.lemmas.tables import read_lookups
+from ..tasks.lemmas.tables import Tables, read_lookups
 from .component import DynselComponent, Verdicts, as_list, join_labels
 from .confidences import LEMMA, write_tokens
 from .names import Names, check_label
@@ -79,6 +79,8 @@ class DynselLemmatizer(DynselComponent):
     gold_attribute = "LEMMA"
     gold_missing = "no token has a lemma"
     names_type = ScriptNames
+    # What an initialization has been given.
+    _given_tables: Tables | None = None
     # Whether parts of speech are those of the reference.
     _takes_gold_pos = True
     # Whether the data of the last initialization had some that were not taken.
@@ -213,20 +215,19 @@ class DynselLemmatizer(DynselComponent):
         labels (list[str]): The scripts; if missing, those of the data are used.
         lookups (Lookups or dict): Lemmas that are given, see set_lookups.
         """
-        # Before anything changes.
-        read_lookups(lookups)
         takes_gold_pos = self._takes_gold_pos
-        self._gives_up_pos = False
-        self._takes_gold_pos = nlp is None or _is_pos_set(nlp, self)
+        self._given_tables = read_lookups(lookups)
         try:
+            self._gives_up_pos = False
+            self._takes_gold_pos = nlp is None or _is_pos_set(nlp, self)
             super().initialize(get_examples, nlp=nlp, labels=labels)
         except BaseException:
             self._takes_gold_pos = takes_gold_pos
             raise
+        finally:
+            self._given_tables = None
         if self._gives_up_pos:
             warnings.warn(Warnings.DW231.format(name=self.name), stacklevel=2)
-        if lookups is not None:
-            self.set_lookups(lookups)
 
     def update(
         self,
@@ -256,6 +257,13 @@ class DynselLemmatizer(DynselComponent):
                     stacklevel=2,
                 )
         return losses
+
+    def _replace(
+        self, engine: LemmaEngine, cfg: dict[str, Any], found: ConfidenceMap | None
+    ) -> None:
+        if self._given_tables is not None:
+            engine.tables = self._given_tables
+        super()._replace(engine, cfg, found)
 
     def _check_settings(self, cfg: dict[str, Any]) -> ConfidenceMap | None:
         check_number("min_tree_freq", cfg["min_tree_freq"], 0, 1 << 31)

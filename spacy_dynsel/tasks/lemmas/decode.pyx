@@ -126,6 +126,8 @@ def predict(
     cdef uint8_t[::1] stage_view
     run.margins = cache.margins
     check_scorer(scorer, reader, scripts)
+    if cache.table == NULL:
+        raise ValueError(Errors.DS216.format(what="a cache that was never made"))
     if <int>run.margins.size() < scorer.c.n_stages - 1:
         raise ValueError(Errors.DS216.format(what="margins and stages"))
     run.read(docs, None, reader, n_threads, scorer.c.n_stages)

@@ -26,6 +26,9 @@ cdef class ScriptSet:
         if self.labels is not None:
             raise ValueError(Errors.DS216.format(what="scripts are set once"))
         self._scripts = []
+        self._checks.clear()
+        self._inner.clear()
+        self._characters.clear()
         for label in labels:
             script = read_script(label)
             if script is None:
@@ -127,9 +130,11 @@ cdef class ScriptSet:
         if find_last(texts, first.old, base, rest) < 0:
             return False
         if script.first_inner + 1 == script.end_inner and (
-            script.has_new or first.new.length or not first.everywhere
-        ) and (rest > first.old.length or first.new.length or script.has_new):
-            # There is no need to try.
+            script.has_new
+            or first.new.length
+            or (rest > first.old.length and not first.everywhere)
+        ):
+            # There is no need to try what is left.
             return True
         stem.assign(base, base + rest)
         for i in range(script.first_inner, script.end_inner):
