@@ -536,7 +536,7 @@ class Warnings(metaclass=ErrorsWithCodes):
         "Component '{name}' learns without parts of speech: the data have some, but no "
         "component before it sets token.pos, so that it would miss them when the "
         "pipeline is used. Put one there, such as a morphologizer; if one of your own "
-        "is there, let it say so by assigns=[\"token.pos\"]."
+        'is there, let it say so by assigns=["token.pos"].'
     )
     DW232 = (
         "Component '{name}' can't learn that the lemma of '{form}' is '{lemma}': none of "

@@ -13,7 +13,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer
+from thinc.api import Optimizer
 
 from ..base.errors import Errors, Warnings
 from ..base.settings import check_choice, check_number
@@ -90,7 +90,7 @@ class DynselLemmatizer(DynselComponent):
 
     defaults: ClassVar[dict[str, Any]] = {
         **DynselComponent.defaults,
-        "margin": 6.0,
+        "margin": 4.0,
         "overwrite": False,
         "backoff": "orth",
         "min_tree_freq": 2,
@@ -324,7 +324,7 @@ class DynselLemmatizer(DynselComponent):
         lemmas: list[str | None] = [None] * len(words)
         if have_same_words(predicted, reference):
             found = find_words(reference)
-            places = range(len(words))
+            places = list(range(len(words)))
         else:
             # A lemma is that of a whole word, not of its parts.
             aligned = [
@@ -336,8 +336,8 @@ class DynselLemmatizer(DynselComponent):
             found = np.array([one for _, one in aligned], dtype=np.intp)
         gold_pos, gold_morphs = (one[found] for one in read_pos_and_morphs(reference))
         for i, place in enumerate(places):
-            form, lemma = predicted[int(words[place])].text, reference[int(found[i])].lemma_
-            if is_lemma(form, lemma):
+            lemma = reference[int(found[i])].lemma_
+            if is_lemma(predicted[int(words[place])].text, lemma):
                 lemmas[place] = lemma
             if self._takes_gold_pos and gold_pos[i]:
                 pos[place], morphs[place] = gold_pos[i], gold_morphs[i]
@@ -403,5 +403,3 @@ def _is_pos_set(nlp: Language, component: Any) -> bool:
         ):
             return True
     return False
-
-

@@ -14,7 +14,6 @@ from ..pipeline.parser import DynselParser
 from ..pipeline.tagger import DynselTagger
 from ..tasks.arc_eager import engine as transitions
 from ..tasks.bilou import engine as bilou
-from ..tasks.lemmas import engine as lemmas
 from ..tasks.tagging import engine as tagging
 
 
@@ -210,7 +209,7 @@ def make_parser(
 DEFAULT_LEMMATIZER_MODEL = {
     "@architectures": "spacy_dynsel.DynamicLemmatizer.v1",
     "templates": _templates("lemmatizer"),
-    "learner": _learner(**lemmas.DEFAULTS),
+    "learner": _learner(margin=4.0),
 }
 
 

@@ -14,7 +14,6 @@ from .lexemes cimport is_space
 from .tokens cimport count_tokens
 
 from ..base.errors import Errors
-from . import layout  # noqa: F401
 
 SPACE_LEMMA = SPACE_LEMMA_C
 NO_LEMMA = NO_LEMMA_C

@@ -13,7 +13,14 @@ from spacy_dynsel.base.templates import (
 )
 from spacy_dynsel.tasks.arc_eager import places as parse_places
 from spacy_dynsel.tasks.bilou import engine as bilou
-from spacy_dynsel.tasks.tagging.engine import PLACES
+from spacy_dynsel.tasks.lemmas import engine as lemmas
+from spacy_dynsel.tasks.tagging import engine as tagging
+
+PLACES = {
+    "tagger": tagging.PLACES,
+    "ner": bilou.PLACES,
+    "lemmatizer": lemmas.PLACES,
+}
 
 
 def test_atoms_have_one_spelling():
@@ -107,8 +114,8 @@ def test_default_lists_are_valid(name):
     if task == "parser":
         templates.check_atoms(parse_places.PLACES[part])
         return
-    templates.check_atoms(bilou.PLACES if task == "ner" else PLACES)
-    assert len(templates.templates) >= 46
+    templates.check_atoms(PLACES[task])
+    assert len(templates.templates) >= (30 if task == "lemmatizer" else 46)
     assert len(templates.checkpoints) >= 2
 
 

@@ -45,6 +45,7 @@ from spacy_dynsel.tasks.lemmas.script_set import ScriptSet
 from spacy_dynsel.tasks.lemmas.train import LemmaItems
 from spacy_dynsel.tasks.tagging import decode as tagging
 from spacy_dynsel.tasks.tagging.train import TaggingExamples
+from spacy_dynsel.tasks.word_tables import NO_TABLE
 
 # Arguments that are no arrays and no objects of compiled types.
 NUMBERS = {"int", "float", "double", "bint", "size_t", "bool", "uint64_t"}
@@ -245,7 +246,8 @@ def mix_lemmatizers() -> None:
     refuse(predict, docs, LemmaCache.__new__(LemmaCache), reader, scorer, scripts)
     refuse(predict, docs, cache, reader, scorer, ScriptSet(("lower",)))
     refuse(predict, docs, cache, reader, scorer_of(tagger), scripts)
-    refuse(predict, docs, cache, LexemeReader([], [], [], [], []), scorer, scripts)
+    empty = LexemeReader([], *NO_TABLE, *NO_TABLE)
+    refuse(predict, docs, cache, empty, scorer, scripts)
     refuse(cache.__init__, 10, [])
     items = LemmaItems(scripts, reader, True)
     words = np.arange(4)
@@ -260,11 +262,11 @@ def mix_lemmatizers() -> None:
     refuse(items.add, docs[0], words, pos, morphs, [None] * 3)
     refuse(items.add, None, words, pos, morphs, [None] * 4)
     learner, other = engine.main.learners[0], tagger.main.learners[0]
-    assert items.update(learner, numbers, 0, 0) >= 0
+    assert items.update(learner, numbers, 0) >= 0
     few = LemmaItems(ScriptSet(("lower",)), reader, True)
     few.add(docs[0], words, pos, morphs, ["she", "see", None, "hardly"])
     for wrong in (numbers + 4, numbers - 1):
-        refuse(items.update, learner, wrong, 0, 0)
+        refuse(items.update, learner, wrong, 0)
         refuse(items.count, learner, wrong)
         refuse(items.guess, learner, wrong)
         refuse(items.explain, scorer, wrong)
@@ -273,7 +275,7 @@ def mix_lemmatizers() -> None:
         refuse(method, other, numbers)
     for method in (few.count, few.guess):
         refuse(method, learner, numbers)
-    refuse(few.update, learner, numbers, 0, 0)
+    refuse(few.update, learner, numbers, 0)
     refuse(few.explain, scorer, numbers)
     refuse(items.explain, scorer_of(tagger), numbers)
     refuse(items.__init__, scripts, reader, True)

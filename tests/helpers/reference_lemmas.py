@@ -4,7 +4,14 @@ script on every word, and adds up templates one by one."""
 import numpy as np
 from spacy.tokens import Doc, Token
 
-from helpers.reference import ReferenceTagger, finish, fold, hash_bytes, lexical_atom, mix
+from helpers.reference import (
+    ReferenceTagger,
+    finish,
+    fold,
+    hash_bytes,
+    lexical_atom,
+    mix,
+)
 from spacy_dynsel.base.templates import Template
 from spacy_dynsel.tasks.lemmas.scripts import read_script
 

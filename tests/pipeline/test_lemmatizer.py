@@ -62,7 +62,7 @@ def test_learns_by_heart(nlp, lemmatizer, examples):
         for doc, example in zip(docs, examples, strict=True)
     ]
     assert lemmatizer.score(scored) == {"lemma_acc": 1.0}
-    assert 1 <= lemmatizer.describe()["mean_templates"]
+    assert lemmatizer.describe()["mean_templates"] >= 1
 
 
 def test_no_gold_no_score(nlp, lemmatizer, examples):
@@ -89,7 +89,11 @@ def test_pipe_equals_call(nlp, lemmatizer, examples):
 
 
 def test_predict_changes_nothing(nlp, lemmatizer, examples):
-    docs = [*fresh(examples), Doc(nlp.vocab), Doc(nlp.vocab, words=["\n", "qqs"], pos=["X"] * 2)]
+    docs = [
+        *fresh(examples),
+        Doc(nlp.vocab),
+        Doc(nlp.vocab, words=["\n", "qqs"], pos=["X"] * 2),
+    ]
     before = [doc.to_bytes() for doc in docs]
     n_strings = len(nlp.vocab.strings)
     batch = lemmatizer.predict(docs)
@@ -150,7 +154,9 @@ def test_white_space_is_not_learned(nlp):
     bare = Doc(nlp.vocab, words=words)
     lemmatizer = train_lemmatizer(nlp, [Example(bare, gold)])
     assert lemmatizer.labels == ("lower s>$",)
-    assert lemmas_of([lemmatizer(Doc(nlp.vocab, words=words))]) == [["egg", "\n", "ham"]]
+    assert lemmas_of([lemmatizer(Doc(nlp.vocab, words=words))]) == [
+        ["egg", "\n", "ham"]
+    ]
 
 
 def test_overwrite(nlp, lemmatizer, examples):
@@ -432,10 +438,12 @@ def test_threads(nlp, examples, cache_size):
 def test_shared_by_threads(nlp, lemmatizer):
     docs = make_many(nlp, 60)
     expected = lemmatizer.predict(docs).lemmas.tolist()
-    lemmatizer.margin = 5.9
+    lemmatizer.margin = 3.9
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: lemmatizer.predict(docs).lemmas.tolist(), "abcd"))
-    lemmatizer.margin = 6.0
+        found = list(
+            pool.map(lambda _: lemmatizer.predict(docs).lemmas.tolist(), "abcd")
+        )
+    lemmatizer.margin = 4.0
     assert all(len(one) == len(expected) for one in found)
     assert found == [found[0]] * 4
     assert lemmatizer.predict(docs).lemmas.tolist() == expected

@@ -61,9 +61,7 @@ def make(factory, n=2, prefix="", **config):
 
 def annotate(nlp, words=WORDS):
     doc = nlp(Doc(nlp.vocab, words=words))
-    return [
-        (t.tag_, t.lemma_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_) for t in doc
-    ]
+    return [(t.tag_, t.lemma_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_) for t in doc]
 
 
 def state_of(nlp, pipe):

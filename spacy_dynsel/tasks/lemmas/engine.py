@@ -43,8 +43,6 @@ PLACES: dict[str, Sequence[str]] = {
     **{column: [PLACE] for column in LEXICAL_COLUMNS if column != "class"},
     **{column: [PLACE] for column in GIVEN},
 }
-# See LearnerSettings.
-DEFAULTS = {"word_dropout": 0.1}
 ROUND = 64
 # How many words to learn from are kept ready.
 MAX_ITEMS = 1 << 18
@@ -123,7 +121,7 @@ class LemmaEngine(Engine):
         scripts = Classifier(
             "templates",
             templates,
-            settings.for_task("lemmas", **DEFAULTS),
+            settings.for_task("lemmas"),
             CachedForm,
             places=PLACES,
             inputs=Inputs([], [*lexical, *GIVEN], [PLACE]),
@@ -161,8 +159,7 @@ class LemmaEngine(Engine):
 
     def _learn(self, batch: list[GoldLemmas], drop: float) -> float:
         items, numbers = self._find_items(batch)
-        word_dropout = self.main.used_settings.word_dropout
-        return items.update(self.main.learners[0], numbers, drop, word_dropout)
+        return items.update(self.main.learners[0], numbers, drop)
 
     def find_unreachable(self, batch: Sequence[GoldLemmas]) -> tuple[str, str] | None:
         """The first form whose lemma no script makes, and its lemma."""
@@ -184,7 +181,7 @@ class LemmaEngine(Engine):
 
     def record(self, batch: list[GoldLemmas], recorders: dict[str, Recorder]) -> None:
         items, numbers = self._find_items(batch)
-        items.update(recorders["templates"], numbers, 0.0, 0.0)
+        items.update(recorders["templates"], numbers, 0.0)
 
     def _find_items(self, batch: Sequence[GoldLemmas]) -> tuple[LemmaItems, np.ndarray]:
         """What there is to learn from some docs, and which of it occurs."""
@@ -264,9 +261,12 @@ class LemmaEngine(Engine):
             start = end - len(doc)
             labels[start + gold.words] = guessed
             for i, token in enumerate(doc, start):
-                if labels[i] != SPACE_LEMMA and self.tables is not None:
-                    if self.tables.find(token.text, token.pos) is not None:
-                        labels[i] = TABLE_LEMMA
+                if (
+                    labels[i] != SPACE_LEMMA
+                    and self.tables is not None
+                    and self.tables.find(token.text, token.pos) is not None
+                ):
+                    labels[i] = TABLE_LEMMA
                 text = snapshot.make_lemma(int(labels[i]), token.text, token.pos)
                 lemmas[i] = get_string_id(text or "")
         batch = LemmaBatch(labels, lemmas, ends, np.zeros(self.n_stages, "uint64"))

@@ -24,7 +24,6 @@ cdef struct ScriptC:
     bint has_new             # whether something comes at one of the ends
 
 
-
 cdef class ScriptSet:
     cdef readonly tuple labels
     cdef list _scripts       # by label

@@ -1,6 +1,5 @@
 """Learning to lemmatize, and what each template adds to a decision."""
 from libc.stdint cimport int32_t
-from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -9,7 +8,7 @@ from ...base.errors import Errors
 
 from ...core.forms.cached cimport CachedScorer, add_slots
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
-from ...core.program cimport HIDDEN, ContextC, Program, get_key
+from ...core.program cimport ContextC, Program, get_key
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 from ...spacy_io.lemmas cimport NO_LEMMA_C
 from ...spacy_io.lexemes cimport LexemeReader
@@ -39,16 +38,12 @@ cdef class LemmaItems:
     cdef vector[atom_t] atoms  # [items][width]
     cdef int width
     cdef bint reads_pos
-    cdef vector[int] word_columns
 
     def __init__(
         self, ScriptSet scripts not None, LexemeReader reader not None, bint reads_pos
     ):
         if self.scripts is not None or scripts.labels is None or reader.columns is None:
             raise ValueError(Errors.DS216.format(what="scripts and a lexeme reader"))
-        for i, column in enumerate(reader.columns):
-            if column in ("word", "lower", "norm"):
-                self.word_columns.push_back(i)
         self.width = len(reader.columns) + 2
         self.known = {}
         self.reads_pos = reads_pos
@@ -182,26 +177,21 @@ cdef class LemmaItems:
         Learner learner not None,
         const int32_t[::1] numbers not None,
         float drop,
-        float word_dropout,
     ) -> float:
         """Learn. RETURNS: The summed loss.
 
         numbers (array): The items. Those whose lemma is not known, or made by no script,
             are left out.
         drop (float): The probability with which a template is left out.
-        word_dropout (float): The probability with which a word is treated as unknown.
         """
         cdef vector[uint8_t] costs
-        cdef vector[atom_t] atoms
         cdef ContextC context
         cdef StepC step
         cdef const ItemC* item
         cdef Py_ssize_t i
-        cdef int column
         cdef double loss = 0
         self._check_learner(learner, numbers)
         costs.resize(learner.n_labels, <uint8_t>INVALID)
-        atoms.resize(self.width)
         context.lexemes = NULL
         with nogil:
             for i in range(numbers.shape[0]):
@@ -209,11 +199,6 @@ cdef class LemmaItems:
                 if item.n_correct == 0:
                     continue
                 context.dynamic = self.atoms.data() + <size_t>numbers[i] * self.width
-                if word_dropout and learner.random() < word_dropout:
-                    memcpy(atoms.data(), context.dynamic, self.width * sizeof(atom_t))
-                    for column in self.word_columns:
-                        atoms[column] = HIDDEN
-                    context.dynamic = atoms.data()
                 self._set_costs(item, costs.data())
                 learner.step(&context, costs.data(), drop, &step)
                 self._clear_costs(item, costs.data())

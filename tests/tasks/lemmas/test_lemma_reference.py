@@ -113,9 +113,7 @@ def test_without_parts_of_speech():
     words = ["cities", "Berlin", "went"]
     docs = [Doc(NLP.vocab, words=words)]
     engine, reference = make_engine(templates, LABELS, docs, reads_pos=False)
-    others = [
-        Doc(NLP.vocab, words=words, pos=["NOUN"] * 3, morphs=["Number=Plur"] * 3)
-    ]
+    others = [Doc(NLP.vocab, words=words, pos=["NOUN"] * 3, morphs=["Number=Plur"] * 3)]
     expected = [label for label, _, _ in reference.lemmatize_all(docs[0], 1.0)]
     for one in (docs, others):
         assert engine.predict(one, margin=1.0).labels.tolist() == expected
