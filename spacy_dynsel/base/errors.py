@@ -474,6 +474,29 @@ class Errors(metaclass=ErrorsWithCodes):
         "The explanations are those of another doc: {n_found} for {n_tokens} tokens. "
         "Give what explain() says about this one."
     )
+    # Lemmas
+    DS230 = (
+        "'{script}' is not a script that makes lemmas. Write one as 'lower ies>y$'; see "
+        "the page about lemmas for all that it can say."
+    )
+    DS231 = (
+        "Component '{name}' has no labels. Give training examples with annotation in "
+        "token.lemma, a smaller min_tree_freq, or labels made by 'spacy init labels'."
+    )
+    DS232 = (
+        "Component '{name}' can't read the labels {labels}. Give a list of scripts, as "
+        "'spacy init labels' writes it for a config with this component; the edit trees "
+        "of spaCy's trainable_lemmatizer can't be used."
+    )
+    DS233 = (
+        "The setting backoff = {backoff!r} of component '{name}' is not an attribute of "
+        "tokens that is a string ID. Use one of these, or null: {known}."
+    )
+    DS234 = (
+        "The lookup table has {what}. Give a table from forms to lemmas, tables from "
+        "forms to lemmas for each part of speech, or spaCy's Lookups with the tables "
+        "'lemma_lookup' and 'lemma_exc'."
+    )
 
 
 class Warnings(metaclass=ErrorsWithCodes):
@@ -517,4 +540,22 @@ class Warnings(metaclass=ErrorsWithCodes):
         "Component '{name}' runs with {found}, and its confidence was fitted with "
         "{fitted}: probabilities may be off. Fit it anew by 'python -m spacy dynsel "
         "reliability PIPELINE DATA --fit DEV', or restore the settings."
+    )
+    # Lemmas
+    DW230 = (
+        "Component '{name}' has learned from docs with parts of speech, and now gets "
+        "docs without: its lemmas will be much worse than they could be. Run what sets "
+        "token.pos before it (do not exclude or disable it), or train without."
+    )
+    DW231 = (
+        "Component '{name}' learns without parts of speech: the data have some, but no "
+        "component before it sets token.pos, so that it would miss them when the "
+        "pipeline is used. Put one there, such as a morphologizer; if one of your own "
+        'is there, let it say so by assigns=["token.pos"].'
+    )
+    DW232 = (
+        "Component '{name}' can't learn that the lemma of '{form}' is '{lemma}': none of "
+        "its {n_labels} scripts makes it. Put such words into a lookup table, see "
+        "set_lookups; or train anew with more data like these, or a smaller "
+        "min_tree_freq."
     )

@@ -28,6 +28,7 @@ class Kind(str, Enum):
     TAGGER = "tagger"
     NER = "ner"
     PARSER = "parser"
+    LEMMATIZER = "lemmatizer"
     PIPELINE = "pipeline"
 
 
@@ -35,14 +36,18 @@ PIPELINES = {
     Kind.TAGGER: ["tagger"],
     Kind.NER: ["ner"],
     Kind.PARSER: ["tagger", "parser"],
+    Kind.LEMMATIZER: ["lemmatizer"],
     Kind.PIPELINE: ["tagger", "parser", "ner"],
 }
 # If components want different epochs and batches, the last one decides.
-MERGED = ("tagger", "ner", "parser")
+MERGED = ("lemmatizer", "tagger", "ner", "parser")
 ABOUT = {
     Kind.TAGGER: "A tagger, for a corpus with tags in token.tag.",
     Kind.NER: "An entity recognizer, for a corpus with entities.",
     Kind.PARSER: "A tagger and a parser, for a corpus with tags and dependencies.",
+    Kind.LEMMATIZER: (
+        "A lemmatizer, for a corpus with lemmas. Put what sets token.pos before it."
+    ),
     Kind.PIPELINE: (
         "A tagger, a parser and an entity recognizer, for a corpus that annotates any "
         "of these."
@@ -99,7 +104,8 @@ def make_config(
 ) -> str:
     """Make a complete config for training.
 
-    kind (Kind or str): "tagger", "ner", "parser" (with a tagger) or "pipeline" (all).
+    kind (Kind or str): "tagger", "ner", "parser" (with a tagger), "lemmatizer" or
+        "pipeline" (all but that).
     lang (str): The code of the language.
     clusters (bool): Whether templates look at Brown clusters.
     gazetteers (bool): Whether the entity recognizer uses lists of names.

@@ -11,6 +11,7 @@ from ..pipeline.shim import wrap_engine
 from ..tasks.arc_eager.engine import ParsingEngine
 from ..tasks.bilou.engine import EntityEngine
 from ..tasks.bilou.gazetteers import Gazetteers
+from ..tasks.lemmas.engine import LemmaEngine
 from ..tasks.morphology.engine import MorphologyEngine
 from ..tasks.tagging.engine import TaggingEngine
 
@@ -166,3 +167,18 @@ def DynamicParser(  # noqa: N802
         folds=folds,
     )
     return wrap_engine("dynsel_parser", engine)
+
+
+def DynamicLemmatizer(  # noqa: N802
+    templates: TemplatesBlock,
+    learner: LearnerBlock,
+) -> Model:
+    """A linear lemmatizer with early exit.
+
+    templates (dict or Templates): The templates, see make_templates.
+    learner (dict or LearnerSettings): How to learn, see LearnerSettings.
+    """
+    engine = LemmaEngine(
+        _templates("templates", templates), _learner("learner", learner)
+    )
+    return wrap_engine("dynsel_lemmatizer", engine)

@@ -8,6 +8,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..base.settings import TASK_SETTINGS, LearnerSettings
+from ..pipeline.lemmatizer import DynselLemmatizer
 from ..pipeline.morphologizer import DynselMorphologizer
 from ..pipeline.ner import DynselNER
 from ..pipeline.parser import DynselParser
@@ -259,4 +260,52 @@ def make_parser(
         min_label_freq=min_label_freq,
         scorer=scorer,
         split_blank_lines=split_blank_lines,
+    )
+
+
+DEFAULT_LEMMATIZER_MODEL = {
+    "@architectures": "spacy_dynsel.DynamicLemmatizer.v1",
+    "templates": _templates("lemmatizer"),
+    "learner": _learner(margin=4.0),
+}
+
+
+@Language.factory(  # type: ignore[untyped-decorator]
+    "dynsel_lemmatizer",
+    requires=["token.pos"],
+    assigns=["token.lemma"],
+    default_config={
+        "model": DEFAULT_LEMMATIZER_MODEL,
+        **DynselLemmatizer.defaults,
+        "scorer": {"@scorers": "spacy.lemmatizer_scorer.v1"},
+    },
+    default_score_weights={"lemma_acc": 1.0},
+)
+def make_lemmatizer(
+    nlp: Language,
+    name: str,
+    model: Model,
+    margin: float | list[float],
+    n_threads: int,
+    cache_size: int,
+    confidence: bool,
+    keep_training_state: bool,
+    overwrite: bool,
+    backoff: str | None,
+    min_tree_freq: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> DynselLemmatizer:
+    return DynselLemmatizer(
+        nlp.vocab,
+        model,
+        name,
+        margin=margin,
+        n_threads=n_threads,
+        cache_size=cache_size,
+        confidence=confidence,
+        keep_training_state=keep_training_state,
+        overwrite=overwrite,
+        backoff=backoff,
+        min_tree_freq=min_tree_freq,
+        scorer=scorer,
     )

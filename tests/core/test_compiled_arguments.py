@@ -27,6 +27,7 @@ from spacy_dynsel.core.learner import Learner
 from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
 from spacy_dynsel.spacy_io.annotations import write_parses, write_tags
+from spacy_dynsel.spacy_io.lemmas import write_lemmas
 from spacy_dynsel.spacy_io.lexemes import LexemeReader
 from spacy_dynsel.tasks.arc_eager import decode as parsing
 from spacy_dynsel.tasks.arc_eager.features import Features, TagMap
@@ -39,8 +40,13 @@ from spacy_dynsel.tasks.bilou.batch import EntityBatch
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 from spacy_dynsel.tasks.bilou.task import Task
 from spacy_dynsel.tasks.bilou.train import EntityExamples, Explaining, Guessing
-from spacy_dynsel.tasks.tagging import decode as tagging
 from spacy_dynsel.tasks.labelling.train import WordExamples
+from spacy_dynsel.tasks.lemmas import decode as lemmas
+from spacy_dynsel.tasks.lemmas.cache import LemmaCache
+from spacy_dynsel.tasks.lemmas.script_set import ScriptSet
+from spacy_dynsel.tasks.lemmas.train import LemmaItems
+from spacy_dynsel.tasks.tagging import decode as tagging
+from spacy_dynsel.tasks.word_tables import NO_TABLE
 
 # Arguments that are no arrays and no objects of compiled types.
 NUMBERS = {"int", "float", "double", "bint", "size_t", "bool", "uint64_t"}
@@ -127,6 +133,7 @@ def run_in_child(call: str) -> None:
         "call_with_nothing",
         "mix_taggers",
         "mix_ner",
+        "mix_lemmatizers",
         "mix_parsers",
         "mix_parser_learners",
         "break_tables",
@@ -187,16 +194,25 @@ def mix_taggers() -> None:
 
     def batch(gold: Any, ranges: Any) -> WordExamples:
         return WordExamples(
-            docs, np.array(gold, "int32"), np.array(ranges, "int64"), lexicon, reader
+            docs,
+            np.array(gold, "int32"),
+            np.array(ranges, "int64"),
+            lexicon,
+            reader,
+            engine.history,
+            1,
         )
 
     learner = engine.main.learners[0]
     n_labels = learner.n_labels
     batch([0] * 5, [[0, 5]]).update(learner, 0, 0, 0)
     whole = batch([0] * 5, [[0, 5]])
-    assert len(whole.explain(scorer, np.zeros(5, "uint16"))) == 5
-    refuse(whole.explain, scorer, np.zeros(4, "uint16"))
-    refuse(whole.explain, scorer_of(entities), np.zeros(5, "uint16"))
+    none = np.zeros(5, "uint16")
+    assert len(whole.explain(scorer, none, none)) == 5
+    for wrong in (np.zeros(4, "uint16"), np.full(5, n_labels, "uint16")):
+        refuse(whole.explain, scorer, wrong, none)
+        refuse(whole.explain, scorer, none, wrong)
+    refuse(whole.explain, scorer_of(entities), none, none)
     for ranges in ([[0, 6]], [[-1, 5]], [[3, 2]], [[0, 5, 5]]):
         refuse(batch, [0] * 5, ranges)
     refuse(batch, [0] * 4, [[0, 4]])
@@ -218,6 +234,66 @@ def mix_taggers() -> None:
     assert (fresh.get_weights()[2] == values).all()
     pipe.cfg["margin"] = []
     refuse(pipe.predict, docs)
+    print("done")
+
+
+def mix_lemmatizers() -> None:
+    pipe = make_pipe(models.make_lemmatizer)
+    docs = make_docs(pipe)
+    engine, tagger = pipe.engine, make_pipe(models.make_tagger).engine
+    snapshot = engine.get_snapshot()
+    reader, scorer, scripts = snapshot.reader, scorer_of(engine), snapshot.scripts
+    cache = LemmaCache(10, [1])
+
+    def predict(*args: Any) -> Any:
+        return lemmas.predict(*args, None, True, 1)
+
+    assert len(predict(docs, cache, reader, scorer, scripts)) == 2
+    for wrong in ([None], [*docs, None], ["Doc"]):
+        refuse(predict, wrong, cache, reader, scorer, scripts)
+    refuse(predict, docs, LemmaCache(10, []), reader, scorer, scripts)
+    refuse(predict, docs, LemmaCache(10, ["x"]), reader, scorer, scripts)
+    refuse(predict, docs, LemmaCache.__new__(LemmaCache), reader, scorer, scripts)
+    refuse(predict, docs, cache, reader, scorer, ScriptSet(("lower",)))
+    refuse(predict, docs, cache, reader, scorer_of(tagger), scripts)
+    empty = LexemeReader([], *NO_TABLE, *NO_TABLE)
+    refuse(predict, docs, cache, empty, scorer, scripts)
+    refuse(cache.__init__, 10, [])
+    items = LemmaItems(scripts, reader, True)
+    words = np.arange(4)
+    pos, morphs = np.zeros(4, "uint8"), np.zeros(4, "uint64")
+    numbers = items.add(docs[0], words, pos, morphs, ["she", "see", None, "hardly"])
+    assert numbers.tolist() == [0, 1, 2, 3]
+    assert items.is_reachable(numbers).tolist() == [True, True, False, False]
+    for wrong_words in (words + 1, words - 1, words[:3]):
+        refuse(items.add, docs[0], wrong_words, pos, morphs, [None] * 4)
+    refuse(items.add, docs[0], words, pos[:3], morphs, [None] * 4)
+    refuse(items.add, docs[0], words, pos, morphs[:3], [None] * 4)
+    refuse(items.add, docs[0], words, pos, morphs, [None] * 3)
+    refuse(items.add, None, words, pos, morphs, [None] * 4)
+    learner, other = engine.main.learners[0], tagger.main.learners[0]
+    assert items.update(learner, numbers, 0) >= 0
+    few = LemmaItems(ScriptSet(("lower",)), reader, True)
+    few.add(docs[0], words, pos, morphs, ["she", "see", None, "hardly"])
+    for wrong in (numbers + 4, numbers - 1):
+        refuse(items.update, learner, wrong, 0)
+        refuse(items.count, learner, wrong)
+        refuse(items.guess, learner, wrong)
+        refuse(items.explain, scorer, wrong)
+        refuse(items.is_reachable, wrong)
+    for method in (items.count, items.guess):
+        refuse(method, other, numbers)
+    for method in (few.count, few.guess):
+        refuse(method, learner, numbers)
+    refuse(few.update, learner, numbers, 0)
+    refuse(few.explain, scorer, numbers)
+    refuse(items.explain, scorer_of(tagger), numbers)
+    refuse(items.__init__, scripts, reader, True)
+    n_tokens = sum(map(len, docs))
+    good = (np.zeros(n_tokens, "uint16"), np.zeros(n_tokens, "uint64"))
+    for wrong in ((good[0][1:], good[1]), (good[0], good[1][1:])):
+        refuse(write_lemmas, docs, *wrong, True, None, None)
+    refuse(write_lemmas, [None], *good, True, None, None)
     print("done")
 
 

@@ -29,6 +29,7 @@ GOLD: list[dict[str, Any]] = [
         "heads": [1, 1, 1],
         "deps": ["nsubj", "ROOT", "obj"],
         "ents": ["O", "O", "B-GPE"],
+        "lemmas": ["she", "see", "London"],
     },
     {
         "words": ["Shaka", "Khan", "hits", "hard"],
@@ -36,6 +37,7 @@ GOLD: list[dict[str, Any]] = [
         "heads": [1, 2, 2, 2],
         "deps": ["compound", "nsubj", "ROOT", "advmod"],
         "ents": ["B-PERSON", "I-PERSON", "O", "O"],
+        "lemmas": ["Shaka", "Khan", "hit", "hard"],
     },
 ]
 
@@ -82,11 +84,18 @@ def make_parser() -> Language:
     )
 
 
+def make_lemmatizer() -> Language:
+    return make_pipeline(
+        "dynsel_lemmatizer", templates=given("word", "---", "suffix3 pos", "morph")
+    )
+
+
 MAKERS: tuple[Callable[[], Language], ...] = (
     make_tagger,
     make_ner,
     make_rich_ner,
     make_parser,
+    make_lemmatizer,
 )
 
 

@@ -105,7 +105,9 @@ NEURAL = {
 }
 
 
-@pytest.mark.parametrize("factory", ["dynsel_tagger", "dynsel_ner", "dynsel_parser"])
+@pytest.mark.parametrize(
+    "factory", ["dynsel_tagger", "dynsel_ner", "dynsel_parser", "dynsel_lemmatizer"]
+)
 @pytest.mark.parametrize("model", ["neural", "dynsel_tagger", "dynsel_ner"])
 def test_models_of_others(factory, model):
     """Such as that of a config in which only the factory was changed."""

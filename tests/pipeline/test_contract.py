@@ -3,7 +3,9 @@
 import pytest
 
 
-@pytest.mark.parametrize("factory", ["dynsel_tagger", "dynsel_ner", "dynsel_parser"])
+@pytest.mark.parametrize(
+    "factory", ["dynsel_tagger", "dynsel_ner", "dynsel_parser", "dynsel_lemmatizer"]
+)
 @pytest.mark.parametrize("get_examples", [None, [], lambda: None, lambda: []])
 def test_bad_examples_for_initialize(nlp, factory, get_examples):
     pipe = nlp.add_pipe(factory)

@@ -1,5 +1,6 @@
 """Real corpora, where there are any: that components learn, not how fast they are."""
 
+import itertools
 import random
 
 import pytest
@@ -118,6 +119,47 @@ def read_trees(nlp, path, n_sentences):
             if len(examples) == n_sentences:
                 break
     return examples
+
+
+def read_lemmas(nlp, path, n_sentences):
+    with path.open(encoding="utf8") as file:
+        sentences = itertools.islice(read_rows(file), n_sentences)
+        for rows in sentences:
+            words, lemmas, pos, morphs = (
+                ["" if row[i] == "_" != row[1] else row[i] for row in rows]
+                for i in (1, 2, 3, 5)
+            )
+            gold = Doc(nlp.vocab, words=words, lemmas=lemmas, pos=pos, morphs=morphs)
+            yield Example(Doc(nlp.vocab, words=words, pos=pos, morphs=morphs), gold)
+
+
+def read_rows(file):
+    """The rows of words, for each sentence of a CoNLL-U file."""
+    for is_blank, lines in itertools.groupby(file, key=lambda line: line == "\n"):
+        if not is_blank:
+            rows = [line.rstrip("\n").split("\t") for line in lines]
+            yield [row for row in rows if row[0].isdigit()]
+
+
+@pytest.mark.parametrize(
+    ("name", "lang", "least"),
+    [("ud_en_ewt", "en", 0.975), ("ud_pt_bosque", "pt", 0.98)],
+)
+def test_learns_lemmas(corpora, name, lang, least):
+    """From gold parts of speech and features."""
+    folder = find_corpus(corpora, name)
+    nlp = spacy.blank(lang)
+    examples = list(read_lemmas(nlp, folder / "train.conllu", 4000))
+    dev = list(read_lemmas(nlp, folder / "dev.conllu", 500))
+    lemmatizer = train(nlp, "dynsel_lemmatizer", examples, drop=0.1)
+    scores = nlp.evaluate(dev)
+    assert scores["lemma_acc"] > least
+    lemmatizer.margin = float("inf")
+    for example in dev:
+        for token in example.predicted:
+            token.lemma = 0
+    assert scores["lemma_acc"] > nlp.evaluate(dev)["lemma_acc"] - 0.001
+    assert len(lemmatizer.engine.to_bytes()) < 3_000_000
 
 
 def test_learns_trees(corpora):

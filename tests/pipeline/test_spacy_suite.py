@@ -1,4 +1,4 @@
-"""spaCy's own tests, with our factories in the place of its tagger, parser and ner."""
+"""spaCy's own tests, with our factories in the place of its components."""
 
 from spacy_suite.cases import NOT_APPLICABLE, discriminating, why_not
 from spacy_suite.run import run

@@ -17,14 +17,19 @@ from spacy.training import Example
 import spacy_dynsel
 from spacy_dynsel.base import atomic
 
-FACTORIES = ["dynsel_tagger", "dynsel_ner", "dynsel_parser"]
+FACTORIES = ["dynsel_tagger", "dynsel_ner", "dynsel_parser", "dynsel_lemmatizer"]
 SOURCES = str(Path(spacy_dynsel.__file__).parent)
 WORDS = ["see", "London"]
+# What makes a lemma unlike its form.
+LETTERS = str.maketrans("0123456789", "abcdefghij")
+# Take labels before they are initialized, and no later.
+CLOSED = ("dynsel_tagger", "dynsel_lemmatizer")
 # What makes two components of a factory differ in more than their weights.
 CONFIGS = {
     "dynsel_tagger": {"model": {"folds": 2}},
     "dynsel_ner": {"model": {"two_passes": True, "seeds": 2}},
     "dynsel_parser": {},
+    "dynsel_lemmatizer": {},
 }
 
 
@@ -36,6 +41,7 @@ def make_example(nlp, n=2, prefix=""):
         nlp.vocab,
         words=words,
         tags=names,
+        lemmas=[name.translate(LETTERS) for name in names],
         heads=[0] * n,
         deps=["ROOT", *names[1:]],
         ents=["O", *(f"B-{name}" for name in names[1:])],
@@ -55,7 +61,7 @@ def make(factory, n=2, prefix="", **config):
 
 def annotate(nlp, words=WORDS):
     doc = nlp(Doc(nlp.vocab, words=words))
-    return [(t.tag_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_) for t in doc]
+    return [(t.tag_, t.lemma_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_) for t in doc]
 
 
 def state_of(nlp, pipe):
@@ -120,7 +126,7 @@ def test_a_failed_initialize_changes_nothing(factory, made):
 def test_a_refused_initialize_changes_nothing(made, labels):
     nlp, pipe = made
     before = state_of(nlp, pipe)
-    with pytest.raises(ValueError, match=r"DS041|DS124"):
+    with pytest.raises(ValueError, match=r"DS041|DS124|DS230"):
         pipe.initialize(lambda: [make_example(nlp)], labels=labels)
     assert state_of(nlp, pipe) == before
     pipe.update([make_example(nlp)])
@@ -141,7 +147,7 @@ def test_labels_that_data_contradict_change_nothing():
 def test_refused_bytes_change_nothing(factory, made):
     nlp, pipe = made
     before = state_of(nlp, pipe)
-    other = FACTORIES[(FACTORIES.index(factory) + 1) % 3]
+    other = FACTORIES[(FACTORIES.index(factory) + 1) % len(FACTORIES)]
     refused = [make(other, 300)[1].to_bytes(), b"", b"\xc1", srsly.msgpack_dumps([1])]
     good = srsly.msgpack_loads(pipe.to_bytes())
     cfg = srsly.json_loads(good["cfg"])
@@ -311,7 +317,7 @@ def interrupted_calls(nlp, pipe, factory):
     yield lambda: pipe.initialize(lambda: [more]), more
     yield lambda: pipe.from_bytes(data), more
     yield lambda: pipe.model.from_bytes(model), make_example(nlp, 2, "X")
-    if factory != "dynsel_tagger":
+    if factory not in CLOSED:
         yield lambda: pipe.add_label("NEW"), make_example(nlp)
     yield lambda: setattr(pipe, "margin", 1.0), make_example(nlp)
 
@@ -559,12 +565,12 @@ def test_predictions_fit_the_docs_they_were_made_for(made):
     with pytest.raises(ValueError, match=r"DS045|DS103"):
         pipe.set_annotations([Doc(nlp.vocab, words=["a"] * 9)], batch)
     # Labels that came later do not change what was predicted.
-    if nlp.pipe_names[0] != "dynsel_tagger":
+    if nlp.pipe_names[0] not in CLOSED:
         pipe.add_label("AAA")
     doc = Doc(nlp.vocab, words=WORDS)
     pipe.set_annotations([doc], batch)
-    assert [(t.tag_, t.dep_, t.ent_type_) for t in doc] == [
-        (tag, dep, type_) for tag, dep, _, type_, _ in annotate(nlp)
+    assert [(t.tag_, t.lemma_, t.dep_, t.ent_type_) for t in doc] == [
+        (tag, lemma, dep, type_) for tag, lemma, dep, _, type_, _ in annotate(nlp)
     ]
 
 

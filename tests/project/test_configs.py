@@ -47,7 +47,7 @@ def test_names_are_short(path):
     """The columns of the training table are called by the names of components, of which
     it shows the first characters."""
     config = load_config(path)
-    assert set(config["nlp"]["pipeline"]) <= {"tagger", "parser", "ner"}
+    assert set(config["nlp"]["pipeline"]) <= {"tagger", "parser", "ner", "lemmatizer"}
     for name, block in config["components"].items():
         assert block["factory"] == f"dynsel_{name}"
 

@@ -21,6 +21,7 @@ from spacy_dynsel.cli import dynsel_cli
 from spacy_dynsel.spacy_io.lexemes import LEXICAL_COLUMNS
 from spacy_dynsel.tasks.arc_eager import places as parse_places
 from spacy_dynsel.tasks.bilou import engine as bilou
+from spacy_dynsel.tasks.lemmas import engine as lemmas
 from spacy_dynsel.tasks.tagging import engine as tagging
 
 PAGES = [
@@ -49,7 +50,9 @@ def read_places():
     found = {}
     columns = []
     page = (ROOT / "docs" / "templates.md").read_text("utf8")
-    rows = re.findall(r"^\| ((?:tagger|rec|parser).*?) \| (.*) \| (.*) \|$", page, re.M)
+    rows = re.findall(
+        r"^\| ((?:tagger|rec|lemma|parser).*?) \| (.*) \| (.*) \|$", page, re.M
+    )
     for lists, names, places in rows:
         task, _, parts = lists.partition(": ")
         names_here = re.findall(r"`(\S+?)`", names)
@@ -70,6 +73,7 @@ def test_places_are_those_of_the_tasks():
     expected = {
         ("tagger", ""): tagging.PLACES,
         ("recognizer", ""): bilou.PLACES,
+        ("lemmatizer", ""): lemmas.PLACES,
         **{("parser", part): has for part, has in parse_places.PLACES.items()},
     }
     expected = {

@@ -14,6 +14,8 @@ def test_public_names():
         ("spacy_factories", "dynsel_tagger"),
         ("spacy_factories", "dynsel_ner"),
         ("spacy_factories", "dynsel_parser"),
+        ("spacy_factories", "dynsel_lemmatizer"),
+        ("spacy_architectures", "spacy_dynsel.DynamicLemmatizer.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicParser.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicNER.v1"),
         ("spacy_callbacks", "spacy_dynsel.describe.v1"),
@@ -49,14 +51,15 @@ def test_component_needs_no_import():
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
-@pytest.mark.parametrize("task", ["tagger", "ner", "parser"])
+@pytest.mark.parametrize("task", ["tagger", "ner", "parser", "lemmatizer"])
 def test_factory_metadata(task):
     nlp = spacy.blank("en")
     nlp.add_pipe(f"dynsel_{task}")
     meta = nlp.get_pipe_meta(f"dynsel_{task}")
     stock = spacy.blank("en").get_factory_meta(task)
     assert meta.assigns == stock.assigns
-    requires = ["token.tag"] if task == "parser" else []
+    read = {"parser": ["token.tag"], "lemmatizer": ["token.pos"]}
+    requires = read.get(task, [])
     assert meta.requires == requires
     assert meta.default_score_weights == stock.default_score_weights
     assert nlp.analyze_pipes()["problems"][f"dynsel_{task}"] == requires

@@ -1,5 +1,5 @@
 """Which of spaCy's own tests say something about a component that takes the place of
-its tagger, parser or ner, and which of those cannot apply to ours.
+its tagger, parser, ner or trainable_lemmatizer, and which of those cannot apply to ours.
 
 `PYTHONPATH=tests python -m spacy_suite.run` finds the first anew: they pass with spaCy's component
 and fail with one that does nothing.
@@ -10,6 +10,7 @@ from pathlib import Path
 MODULES = (
     "parser",
     "pipeline/test_annotates_on_update.py",
+    "pipeline/test_edit_tree_lemmatizer.py",
     "pipeline/test_initialize.py",
     "pipeline/test_pipe_factories.py",
     "pipeline/test_pipe_methods.py",
@@ -28,6 +29,15 @@ NOT_APPLICABLE = {
     "parser/test_ner.py::test_overwrite_token": "looks at the transition system (`moves`)",
     "parser/test_ner.py::test_issue2179": "resizes the layers of a neural model",
     "parser/test_ner.py::test_issue3209": "looks at the layers of a neural model",
+    "pipeline/test_edit_tree_lemmatizer.py::test_incomplete_data": (
+        "looks at the gradient of the neural loss"
+    ),
+    "pipeline/test_edit_tree_lemmatizer.py::test_initialize_from_labels": (
+        "looks at edit trees (`tree2label`)"
+    ),
+    "pipeline/test_edit_tree_lemmatizer.py::test_lemmatizer_label_data": (
+        "looks at edit trees (`trees`)"
+    ),
     "pipeline/test_tagger.py::test_label_smoothing": "a setting of the neural loss",
     "serialize/test_serialize_config.py": "configures tok2vec layers",
     "serialize/test_serialize_language.py::test_issue6950": "listens to tok2vec layers",

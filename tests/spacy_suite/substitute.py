@@ -1,11 +1,13 @@
 """A pytest plugin that puts other components in the place of spaCy's own.
 
-"dynsel" registers our factories under the names of spaCy's `tagger`, `parser` and `ner`;
+"dynsel" registers our factories under the names of spaCy's `tagger`, `parser`, `ner` and
+`trainable_lemmatizer`;
 "nothing" registers components that do nothing, which shows what a test is worth;
 "spacy" leaves all as it is. Outcomes go to the file that --outcomes names.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,10 +19,17 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model
 
+from spacy_dynsel.pipeline.lemmatizer import DynselLemmatizer
 from spacy_dynsel.registry.architectures import DynamicNER, LearnerBlock, TemplatesBlock
+from spacy_dynsel.registry.factories import make_lemmatizer
 from spacy_dynsel.tasks.bilou.gazetteers import Gazetteers
 
-OURS = {"tagger": "dynsel_tagger", "parser": "dynsel_parser", "ner": "dynsel_ner"}
+OURS = {
+    "tagger": "dynsel_tagger",
+    "parser": "dynsel_parser",
+    "ner": "dynsel_ner",
+    "trainable_lemmatizer": "dynsel_lemmatizer",
+}
 CANDIDATES = ("dynsel", "nothing", "spacy")
 
 
@@ -74,6 +83,39 @@ def make_ner_model(
     return model
 
 
+def make_lemmatizer_in_any_case(
+    nlp: Language,
+    name: str,
+    model: Model,
+    margin: float | list[float],
+    n_threads: int,
+    cache_size: int,
+    confidence: bool,
+    keep_training_state: bool,
+    overwrite: bool,
+    backoff: str | None,
+    min_tree_freq: int,
+    scorer: Callable[..., dict[str, Any]] | None,
+    top_k: int,
+) -> DynselLemmatizer:
+    """Ours, with a setting of spaCy's that tests give, and that says how many scripts to
+    try: ours chooses among those that apply."""
+    return make_lemmatizer(
+        nlp,
+        name,
+        model,
+        margin,
+        n_threads,
+        cache_size,
+        confidence,
+        keep_training_state,
+        overwrite,
+        backoff,
+        min_tree_freq,
+        scorer,
+    )
+
+
 def substitute(candidate: str) -> None:
     spacy.blank("en")  # registers spaCy's own factories, which would replace ours
     for stock, ours in OURS.items():
@@ -84,6 +126,8 @@ def substitute(candidate: str) -> None:
         elif stock == "ner":
             architecture = {"@architectures": "substitute.NER.v1", "use_upper": True}
             config = {**config, "model": {**config["model"], **architecture}}
+        elif stock == "trainable_lemmatizer":
+            factory, config = make_lemmatizer_in_any_case, {**config, "top_k": 1}
         registry.factories.register(stock, func=factory)
         meta = replace(Language.get_factory_meta(stock), default_config=config)
         Language.set_factory_meta(stock, meta)

@@ -1,0 +1,6 @@
+class LemmaCache:
+    max_lemmas: int
+    margins: list[int]
+
+    def __init__(self, max_lemmas: int, margins: list[int]) -> None: ...
+    def __len__(self) -> int: ...
