@@ -28,6 +28,7 @@ class Kind(str, Enum):
     TAGGER = "tagger"
     NER = "ner"
     PARSER = "parser"
+    MORPHOLOGIZER = "morphologizer"
     LEMMATIZER = "lemmatizer"
     PIPELINE = "pipeline"
 
@@ -36,28 +37,33 @@ PIPELINES = {
     Kind.TAGGER: ["tagger"],
     Kind.NER: ["ner"],
     Kind.PARSER: ["tagger", "parser"],
-    Kind.LEMMATIZER: ["lemmatizer"],
-    Kind.PIPELINE: ["tagger", "parser", "ner"],
+    Kind.MORPHOLOGIZER: ["morphologizer"],
+    Kind.LEMMATIZER: ["morphologizer", "lemmatizer"],
+    Kind.PIPELINE: ["tagger", "morphologizer", "parser", "lemmatizer", "ner"],
 }
 # If components want different epochs and batches, the last one decides.
-MERGED = ("lemmatizer", "tagger", "ner", "parser")
+MERGED = ("lemmatizer", "morphologizer", "tagger", "ner", "parser")
 ABOUT = {
     Kind.TAGGER: "A tagger, for a corpus with tags in token.tag.",
     Kind.NER: "An entity recognizer, for a corpus with entities.",
     Kind.PARSER: "A tagger and a parser, for a corpus with tags and dependencies.",
+    Kind.MORPHOLOGIZER: (
+        "A morphologizer, for a corpus with parts of speech, and features if it has "
+        "them."
+    ),
     Kind.LEMMATIZER: (
-        "A lemmatizer, for a corpus with lemmas. Put what sets token.pos before it."
+        "A morphologizer and a lemmatizer, for a corpus with parts of speech and lemmas."
     ),
     Kind.PIPELINE: (
-        "A tagger, a parser and an entity recognizer, for a corpus that annotates any "
-        "of these."
+        "A tagger, a morphologizer, a parser, a lemmatizer and an entity recognizer, "
+        "for a corpus that has all of these."
     ),
 }
 
 
 @dynsel_cli.command("init-config")
 def init_config_cli(
-    kind: Kind = Arg(..., help="What to train; a parser comes with its tagger"),
+    kind: Kind = Arg(..., help="What to train; a parser comes with a tagger, a lemmatizer with a morphologizer"),
     output_path: Path = Arg(..., help="Config to write (.cfg)", dir_okay=False),
     lang: str = Opt("en", "--lang", "-l", help="Language code"),
     clusters: bool = Opt(False, "--clusters", help="Use Brown clusters"),
@@ -104,8 +110,8 @@ def make_config(
 ) -> str:
     """Make a complete config for training.
 
-    kind (Kind or str): "tagger", "ner", "parser" (with a tagger), "lemmatizer" or
-        "pipeline" (all but that).
+    kind (Kind or str): "tagger", "ner", "parser" (with a tagger), "morphologizer",
+        "lemmatizer" (with a morphologizer) or "pipeline" (all).
     lang (str): The code of the language.
     clusters (bool): Whether templates look at Brown clusters.
     gazetteers (bool): Whether the entity recognizer uses lists of names.

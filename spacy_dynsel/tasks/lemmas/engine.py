@@ -15,17 +15,12 @@ from ...core.model_file import require
 from ...core.recorder import Recorder
 from ...spacy_io.lemmas import NO_LEMMA, SPACE_LEMMA, TABLE_LEMMA
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
-from ..classifier import (
-    CachedForm,
-    Classifier,
-    Inputs,
-    find_columns,
-    scale_margins,
-)
+from ..classifier import CachedForm, Classifier, Inputs, find_columns
 from ..engine import Engine, Margin, Snapshot, Start
 from ..evidence import Evidence, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
+from ..margins import scale_margins
 from ..word_tables import NO_TABLE
 from .cache import LemmaCache
 from .decode import LemmaBatch, predict

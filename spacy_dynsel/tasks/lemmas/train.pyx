@@ -6,7 +6,8 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ...core.forms.cached cimport CachedScorer, add_slots
+from ...core.forms.cached cimport CachedScorer
+from ...core.forms.packing cimport add_weights
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ...core.program cimport ContextC, Program, get_key
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
@@ -253,8 +254,8 @@ cdef class LemmaItems:
                 valid_view[i, self.labels[item.first + j]] = 1
             context.dynamic = self.atoms.data() + <size_t>numbers[i] * self.width
             for t in range(n_templates):
-                add_slots(
-                    &scorer.c,
+                add_weights(
+                    &scorer.weights.c,
                     get_key(&scorer.c.program.templates[t], &context),
                     &view[i, t, 0],
                 )
