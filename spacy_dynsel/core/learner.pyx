@@ -14,20 +14,16 @@ from libcpp.algorithm cimport fill
 import numpy as np
 
 from ..base.errors import Errors
+from ..base.settings import OBJECTIVES, OPTIMIZERS
 
 from .adagrad cimport take_step
 from .program cimport ProgramC, get_key, is_hidden
 from .random cimport next_random, start_random
 from .typedefs cimport uint32_t
-from .weight_table cimport EMPTY, PENDING, REJECTED, ROW
+from .weight_table cimport EMPTY, PENDING, REJECTED, ROW, check_weights, get_rate
 
 cdef extern from "kernels.hpp" nogil:
     void DYNSEL_PREFETCH(const void* address)
-
-cdef enum:
-    # In saved states: how often a feature was seen that has no row, or REJECTED.
-    SAVED_PENDING = 0x80000000
-    SAVED_REJECTED = 0xFFFFFFFF
 
 cdef enum:
     # How many wrong labels a correction puts in their place, one after the other.
@@ -37,19 +33,6 @@ cdef enum:
 # a part of the margin, up to which a prefix may be wrong.
 cdef float CORRECTED_LEAD = 1
 cdef float HARMLESS_LEAD = 0.5
-
-OBJECTIVES = ("all_prefixes", "first_satisfied", "full")
-OPTIMIZERS = ("adagrad", "rda")
-
-cdef enum Objective:
-    ALL_PREFIXES = 0
-    FIRST_SATISFIED = 1
-    FULL = 2
-
-cdef enum Optimizer:
-    ADAGRAD = 0
-    RDA = 1
-
 
 cdef class Learner:
     """Learns the weights of one classifier, online.
@@ -615,25 +598,3 @@ cdef class Learner:
             self.delta + sqrtf(weight.squares) + self.eta * self.l2 * t
         )
         return -pull if weight.value > 0 else pull
-
-
-cdef int check_weights(
-    list arrays, const uint32_t[::1] labels, uint32_t n_labels
-) except -1:
-    """Raise an error unless arrays have one length, and all labels are known."""
-    cdef uint32_t highest = 0
-    cdef Py_ssize_t i
-    for i in range(labels.shape[0]):
-        highest = max(highest, labels[i])
-    if any(len(array) != labels.shape[0] for array in arrays) or (
-        labels.shape[0] and highest >= n_labels
-    ):
-        raise ValueError(Errors.DS216.format(what="the weights of a learner"))
-    return 0
-
-
-cdef inline float get_rate(const EntryC* entry) noexcept nogil:
-    """How readily the weights of a feature change. One that has to do with many labels
-    is frequent."""
-    cdef float n = <float>entry.n
-    return 1 / (1 + n * n)

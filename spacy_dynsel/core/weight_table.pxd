@@ -3,6 +3,8 @@ from libcpp.vector cimport vector
 
 from .typedefs cimport feat_t, uint16_t, uint32_t
 
+from ..base.errors import Errors
+
 cdef extern from "large_pages.hpp" namespace "dynsel" nogil:
     cdef cppclass LargePages[T]:
         pass
@@ -48,3 +50,25 @@ cdef extern from "weight_table.hpp" namespace "dynsel" nogil:
 
     cdef cppclass RankTable(KeyTable[RankWeightC]):
         RankWeightC* claim(feat_t key)
+
+
+cdef inline int check_weights(
+    list arrays, const uint32_t[::1] labels, uint32_t n_labels
+) except -1:
+    """Raise an error unless arrays have one length, and all labels are known."""
+    cdef uint32_t highest = 0
+    cdef Py_ssize_t i
+    for i in range(labels.shape[0]):
+        highest = max(highest, labels[i])
+    if any(len(array) != labels.shape[0] for array in arrays) or (
+        labels.shape[0] and highest >= n_labels
+    ):
+        raise ValueError(Errors.DS216.format(what="the weights of a learner"))
+    return 0
+
+
+cdef inline float get_rate(const EntryC* entry) noexcept nogil:
+    """How readily the weights of a feature change. One that has to do with many labels
+    is frequent."""
+    cdef float n = <float>entry.n
+    return 1 / (1 + n * n)
