@@ -160,6 +160,9 @@ def test_data_without_entities_are_told_of():
         ("dynsel_parser", "label_learner", "copies", "both"),
         ("dynsel_parser", "label_learner", "predicted_history", 0.5),
         ("dynsel_parser", "label_learner", "word_dropout", 0.1),
+        ("dynsel_lemmatizer", "learner", "copies", "both"),
+        ("dynsel_lemmatizer", "learner", "predicted_history", 0.5),
+        ("dynsel_lemmatizer", "learner", "word_dropout", 0.1),
     ],
 )
 def test_settings_without_effect_are_refused(factory, block, setting, value):

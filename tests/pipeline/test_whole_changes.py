@@ -61,7 +61,7 @@ def make(factory, n=2, prefix="", **config):
 
 def annotate(nlp, words=WORDS):
     doc = nlp(Doc(nlp.vocab, words=words))
-    return [(t.tag_, t.lemma_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_) for t in doc]
+    return [(t.tag_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_, t.lemma_) for t in doc]
 
 
 def state_of(nlp, pipe):
@@ -570,7 +570,7 @@ def test_predictions_fit_the_docs_they_were_made_for(made):
     doc = Doc(nlp.vocab, words=WORDS)
     pipe.set_annotations([doc], batch)
     assert [(t.tag_, t.lemma_, t.dep_, t.ent_type_) for t in doc] == [
-        (tag, lemma, dep, type_) for tag, lemma, dep, _, type_, _ in annotate(nlp)
+        (tag, lemma, dep, type_) for tag, dep, _, type_, _, lemma in annotate(nlp)
     ]
 
 
