@@ -45,7 +45,6 @@ MOD_NAMES = [
     "spacy_dynsel.tasks.lemmas.train",
     "spacy_dynsel.tasks.tagging.decode",
     "spacy_dynsel.tasks.labelling.history",
-    "spacy_dynsel.tasks.labelling.sentences",
     "spacy_dynsel.tasks.labelling.train",
     "spacy_dynsel.tasks.morphology.decode",
     "spacy_dynsel.tasks.arc_eager.steps",

@@ -22,9 +22,14 @@ from ..spacy_io.annotations import (
     set_morphs,
     write_morphs,
 )
-from ..spacy_io.tokens import find_words, hand_on_starts, have_same_words, read_sent_starts
+from ..spacy_io.tokens import (
+    find_words,
+    hand_on_starts,
+    have_same_words,
+    read_sent_starts,
+)
+from ..tasks.labelling.batch import LabelBatch
 from ..tasks.labelling.gold import GoldDoc
-from ..tasks.labelling.sentences import LabelBatch
 from ..tasks.labelling.train import MISSING
 from ..tasks.morphology.engine import MorphologyEngine
 from ..tasks.morphology.labels import EMPTY, POS, SEPARATOR, split_label
@@ -181,7 +186,12 @@ class DynselMorphologizer(DynselComponent):
             gold = self.get_gold(example)
             own = self.get_gold(Example(example.predicted, example.predicted))
             verdicts += (
-                (None if wanted == MISSING or label == SPACE_TAG else found == wanted, number)
+                (
+                    None
+                    if wanted == MISSING or label == SPACE_TAG
+                    else found == wanted,
+                    number,
+                )
                 for label, found, wanted in zip(
                     labels.tolist(), own.labels, gold.labels, strict=True
                 )
@@ -208,9 +218,7 @@ class DynselMorphologizer(DynselComponent):
     def get_gold(self, example: Example) -> GoldDoc:
         """What is known about the labels of a predicted doc, aligned where the words
         differ. What is no label counts as not known."""
-        return self._get_gold(
-            example, self._get_names(self._known_labels), warns=False
-        )
+        return self._get_gold(example, self._get_names(self._known_labels), warns=False)
 
     def _normalize(self, label: Any) -> str:
         """A label as spaCy writes it, or a clear error."""
@@ -231,9 +239,7 @@ class DynselMorphologizer(DynselComponent):
             raise ValueError(
                 Errors.DS072.format(name=self.name, label=label, what=what)
             )
-        feats = SEPARATOR.join(
-            part for part in parts if not part.startswith(f"{POS}=")
-        )
+        feats = SEPARATOR.join(part for part in parts if not part.startswith(f"{POS}="))
         return join_label(pos[0] if pos else "", feats)
 
     def _choose_labels(self, examples: list[Example], labels: Any) -> Iterable[str]:

@@ -18,8 +18,8 @@ from ..spacy_io.tokens import (
     have_same_words,
     read_sent_starts,
 )
+from ..tasks.labelling.batch import LabelBatch
 from ..tasks.labelling.gold import GoldDoc
-from ..tasks.labelling.sentences import LabelBatch
 from ..tasks.labelling.train import MISSING, NOT
 from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
 from .component import DynselComponent, Verdicts, as_list, join_labels

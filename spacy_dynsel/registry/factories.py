@@ -89,7 +89,7 @@ def make_tagger(
 
 DEFAULT_MORPHOLOGIZER_MODEL = {
     "@architectures": "spacy_dynsel.DynamicMorphologizer.v1",
-    "seeds": 3,
+    "seeds": 2,
     "class_min_count": 10,
     "class_min_share": 0.4,
     "folds": None,

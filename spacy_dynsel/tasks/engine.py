@@ -28,6 +28,8 @@ TRAINING_LEXEMES = 1 << 18
 MIN_TOKENS_FOR_CUTOFF = 10_000
 # Tables of weights that are made by two threads when a file is read.
 MIN_BYTES_FOR_THREADS = 1 << 20
+# How much memory the rows of words may take. With many labels they are long.
+MAX_ROW_BYTES = 1 << 27
 
 Margin = float | list[float]
 
@@ -78,6 +80,9 @@ class Snapshot:
         name (str): The classifier whose rows it keeps for each word, if any.
         """
         lexicon = self._lexicons.get(name)
+        if name:
+            row_bytes = self.scorers[name].row_bytes
+            max_records = min(max_records, max(1, MAX_ROW_BYTES // max(1, row_bytes)))
         if (
             lexicon is None
             or lexicon.max_records != max_records

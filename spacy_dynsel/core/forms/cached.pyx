@@ -29,8 +29,9 @@ from .word_scorer cimport MAX_TEMPLATES, LimitC
 
 cdef enum:
     MAX_STAGES = 0x7FFFFFFF
-    # Dense rows pay as long as they are not much longer than what they add up.
-    MAX_DENSE_WIDTH = 512
+    # Dense rows pay as long as they are not much longer than what they add up, and as
+    # long as a lexicon has room for those of some thousand words.
+    MAX_DENSE_WIDTH = 4096
     MAX_FUSED_ROWS = 16
     MAX_TABLE_BYTES = 1 << 22
 

@@ -3,10 +3,11 @@ thousands.
 
 The first stage reads nothing but the word itself. What it says depends on the word
 alone, so that the lexicon keeps it: the best labels, with their scores; of a frequent
-word, those that it was seen with. These are all that later stages look at. They score parts, of which there are few, by rows, tables and
-features as a cached scorer does; what they say about whole labels is looked up by key.
-Both are added up only for labels that are left: after each checkpoint those within the
-margin of the best. One that is left alone has won.
+word, those that it was seen with. These are all that later stages look at. They score
+parts, of which there are few, by rows, tables and features as a cached scorer does; what
+they say about whole labels is looked up by key. Both are added up only for labels that
+are left: after each checkpoint those within the margin of the best. One that is left
+alone has won.
 """
 from libc.string cimport memset
 

@@ -11,4 +11,6 @@ class WordScorer:
     n_outputs: int
     bias: np.ndarray | None
 
+    @property
+    def row_bytes(self) -> int: ...
     def combine(self, outputs: np.ndarray) -> np.ndarray: ...

@@ -42,6 +42,11 @@ cdef class WordScorer:
         """Add the weights of a feature to the scores of outputs."""
         add_weights(&self.weights.c, key, scores)
 
+    @property
+    def row_bytes(self) -> int:
+        """How much memory a lexicon needs for the rows of a word."""
+        return self.count_row_bytes()
+
     def combine(self, outputs):
         """The scores of labels, by the scores of outputs in the last dimension."""
         return outputs[..., : self.n_labels]

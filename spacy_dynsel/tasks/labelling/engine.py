@@ -4,7 +4,7 @@ import math
 import os
 from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
@@ -28,6 +28,7 @@ from ..folds import get_fold, get_number, minibatch
 from ..margins import scale_margins
 from ..training_state import check_state
 from ..word_tables import N_RESERVED, lookup_arrays, make_classes
+from .batch import LabelBatch
 from .gold import (
     GoldDoc,
     GoldWords,
@@ -37,7 +38,6 @@ from .gold import (
     without_labels,
 )
 from .history import REACH, History
-from .sentences import LabelBatch
 from .train import WordExamples
 
 OFFSETS = [str(offset) for offset in range(-REACH, REACH + 1)]
@@ -73,6 +73,8 @@ class LabellingEngine(Engine):
     # What templates read of labels, and how many stages guess those of words to come.
     columns: tuple[str, ...]
     n_early: int
+    # The loop of prediction.
+    decode: Callable[..., LabelBatch]
     # What an explanation of white space calls its label.
     space_name: str
     # With how many labels at most a word leaves the first stage; 0 if no stage rules
@@ -102,9 +104,9 @@ class LabellingEngine(Engine):
     def _make_history(self) -> History:
         """What templates read of labels."""
 
-    @abstractmethod
-    def _decode(self, docs: list[Doc], *settings: Any) -> LabelBatch:
-        """Predict with a snapshot, see predict."""
+    def _get_decoding_options(self) -> dict[str, Any]:
+        """What decoding needs beside what all tasks do."""
+        return {}
 
     # What all of them do alike.
 
@@ -213,7 +215,7 @@ class LabellingEngine(Engine):
     ) -> LabelBatch:
         snapshot = self.get_snapshot()
         scorer = snapshot.scorers["templates"]
-        batch = self._decode(
+        batch = self.decode(
             docs,
             snapshot.get_lexicon(self.max_lexemes, "templates"),
             snapshot.reader,
@@ -222,6 +224,7 @@ class LabellingEngine(Engine):
             n_threads,
             with_leads,
             with_guesses,
+            **self._get_decoding_options(),
         )
         batch.made_by = snapshot
         return batch

@@ -1,10 +1,6 @@
 from ...core.program cimport ProgramC
 from ...core.typedefs cimport atom_t
-
-cdef enum:
-    # How far templates look to either side.
-    REACH_C = 3
-
+from ..run cimport REACH_C
 
 cdef struct HistoryC:
     int n_columns

@@ -14,7 +14,8 @@ from ...core.program cimport ContextC, LexemeRecC, Program, get_key
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 from ...spacy_io.lexemes cimport LexemeReader
 from ..examples cimport Examples
-from .history cimport REACH_C, History, count_free_templates, looks_ahead, write_label
+from ..run cimport REACH_C
+from .history cimport History, count_free_templates, looks_ahead, write_label
 
 cdef enum:
     NOT_C = -2

@@ -3,8 +3,8 @@ from spacy.tokens import Doc
 from ...core.forms.factored import FactoredScorer
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
+from ..labelling.batch import LabelBatch
 from ..labelling.history import History
-from ..labelling.sentences import LabelBatch
 
 def predict(
     docs: list[Doc],

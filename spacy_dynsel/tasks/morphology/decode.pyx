@@ -9,6 +9,7 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from ...base.errors import Errors
+from ..labelling.batch import LabelBatch
 
 from ...core.forms.cached cimport prefetch_rows
 from ...core.forms.factored cimport (
@@ -27,14 +28,12 @@ from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 from ...core.vectors cimport bare_vector
 from ...spacy_io.lexemes cimport LexemeReader
 from ..labelling.history cimport (
-    REACH_C,
     History,
     HistoryC,
     count_free_templates,
-    looks_ahead,
     write_label,
 )
-from ..labelling.sentences cimport PieceC, SentenceRun, WorkerC
+from ..run cimport REACH_C, PieceC, SentenceRun, WorkerC
 
 cdef enum:
     # How many words ahead the rows of a lexeme are asked for, and the early stages
@@ -144,7 +143,7 @@ def predict(
     ):
         run.n_early += 1
     run.scratch.resize(run.n_threads)
-    batch = run.label(with_leads, with_guesses)
+    batch = LabelBatch(**run.label(with_leads, with_guesses))
     batch.label_counts = batch.stage_counts[n_stages:]
     batch.stage_counts = batch.stage_counts[:n_stages]
     return batch

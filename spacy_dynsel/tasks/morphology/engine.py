@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from spacy.tokens import Doc
 
 from ...base.errors import Errors
 from ...base.settings import LearnerSettings
@@ -23,7 +22,6 @@ from ..labelling.engine import (
 )
 from ..labelling.gold import GoldDoc, take_words
 from ..labelling.history import History
-from ..labelling.sentences import LabelBatch
 from ..margins import NEVER
 from ..word_tables import N_RESERVED
 from .decode import predict
@@ -65,9 +63,15 @@ class MorphologyEngine(LabellingEngine):
     n_early = 1 << 16
     space_name = "POS=SPACE"
     n_candidates = N_CANDIDATES
+    decode = staticmethod(predict)
 
     def __init__(
-        self, templates: Templates, settings: LearnerSettings, *, seeds: int, **others: Any
+        self,
+        templates: Templates,
+        settings: LearnerSettings,
+        *,
+        seeds: int,
+        **others: Any,
     ) -> None:
         _check_first_stage(templates)
         lexical = sorted(find_columns(templates) & set(LEXICAL_COLUMNS))
@@ -108,10 +112,8 @@ class MorphologyEngine(LabellingEngine):
     def _make_history(self) -> History:
         return make_history(self.labels)
 
-    def _decode(self, docs: list[Doc], *settings: Any) -> LabelBatch:
-        return predict(
-            docs, *settings, history=self.history, first_margin_limit=NEVER
-        )
+    def _get_decoding_options(self) -> dict[str, Any]:
+        return {"history": self.history, "first_margin_limit": NEVER}
 
     def _find_valid(
         self, scorer: Any, orth: int, margins: list[int]

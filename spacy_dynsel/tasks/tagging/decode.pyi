@@ -3,7 +3,7 @@ from spacy.tokens import Doc
 from ...core.forms.cached import CachedScorer
 from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
-from ..labelling.sentences import LabelBatch
+from ..labelling.batch import LabelBatch
 
 def predict(
     docs: list[Doc],

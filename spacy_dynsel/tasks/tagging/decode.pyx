@@ -7,6 +7,7 @@ cimport cython
 from libcpp.vector cimport vector
 
 from ...base.errors import Errors
+from ..labelling.batch import LabelBatch
 
 from ...core.forms.cached cimport (
     DecisionC,
@@ -22,8 +23,8 @@ from ...core.program cimport ContextC, LexemeRecC, ProgramC
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 from ...core.vectors cimport bare_vector
 from ...spacy_io.lexemes cimport LexemeReader
-from ..labelling.history cimport REACH_C, count_free_templates, looks_ahead
-from ..labelling.sentences cimport PieceC, SentenceRun, WorkerC
+from ..labelling.history cimport count_free_templates, looks_ahead
+from ..run cimport REACH_C, PieceC, SentenceRun, WorkerC
 
 cdef enum:
     # How many tokens ahead the rows of a lexeme are asked for, and added up; and how
@@ -111,7 +112,7 @@ def predict(
     run.margins = c_margins.data()
     run.is_first_free = count_free_templates(&scorer.program.c, 1) > 0
     run.scratch.resize(run.n_threads)
-    return run.label(with_leads, with_guesses)
+    return LabelBatch(**run.label(with_leads, with_guesses))
 
 
 cdef void tag_piece(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from spacy.tokens import Doc
 
 from ...base.settings import LearnerSettings
 from ...base.templates import Templates
@@ -18,7 +17,6 @@ from ..labelling.engine import (
     LabellingEngine,
 )
 from ..labelling.history import History
-from ..labelling.sentences import LabelBatch
 from ..word_tables import N_RESERVED
 from .decode import predict
 
@@ -40,6 +38,7 @@ class TaggingEngine(LabellingEngine):
     columns = ("tag",)
     n_early = 1
     space_name = SPACE_TAG_NAME
+    decode = staticmethod(predict)
 
     def __init__(
         self, templates: Templates, settings: LearnerSettings, **others: Any
@@ -58,9 +57,6 @@ class TaggingEngine(LabellingEngine):
     def _make_history(self) -> History:
         values = np.arange(len(self.labels) + 1, dtype="uint32")
         return History([*self.columns], values.reshape(-1, 1))
-
-    def _decode(self, docs: list[Doc], *settings: Any) -> LabelBatch:
-        return predict(docs, *settings)
 
     def _form_options(self, part: str) -> dict[str, Any]:
         return {
