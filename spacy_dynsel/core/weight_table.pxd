@@ -56,13 +56,13 @@ cdef inline int check_weights(
     list arrays, const uint32_t[::1] labels, uint32_t n_labels
 ) except -1:
     """Raise an error unless arrays have one length, and all labels are known."""
-    cdef uint32_t highest = 0
+    cdef bint fits = True
     cdef Py_ssize_t i
     for i in range(labels.shape[0]):
-        highest = max(highest, labels[i])
-    if any(len(array) != labels.shape[0] for array in arrays) or (
-        labels.shape[0] and highest >= n_labels
-    ):
+        fits &= labels[i] < n_labels
+    for array in arrays:
+        fits &= len(array) == labels.shape[0]
+    if not fits:
         raise ValueError(Errors.DS216.format(what="the weights of a learner"))
     return 0
 

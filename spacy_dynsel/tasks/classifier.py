@@ -137,6 +137,8 @@ class Classifier(Part):
 
     label_parts (LabelParts): What labels are made of, if they have parts. An engine sets
         it before it starts to learn.
+    has_wholes (list[bool]): With parts: for each template whether it has weights for
+        whole labels, and not just for parts.
     """
 
     def __init__(
@@ -159,6 +161,7 @@ class Classifier(Part):
         self.settings = settings
         self.form = form
         self.seeds = seeds
+        self.has_wholes: list[bool] = []
         self._early_share = early_share
         if inputs is None:
             atoms = (atom for spec in templates.templates for atom in spec.atoms)
@@ -188,18 +191,6 @@ class Classifier(Part):
         """How many things have weights: labels, and their parts."""
         parts = self.label_parts
         return self.n_labels if parts is None else parts.n_outputs
-
-    @property
-    def has_wholes(self) -> list[bool]:
-        """For each template whether it has weights for whole labels, where labels have
-        parts. What a single neighbour says is said about parts: rows of these are
-        short."""
-        return [
-            any(atom.column not in self.program.lexical for atom in template.atoms)
-            or {atom.place for atom in template.atoms} == {"0"}
-            or len({atom.place for atom in template.atoms}) > 1
-            for template in self.templates.templates
-        ]
 
     def mean_templates(self, stage_counts: np.ndarray) -> float:
         """The mean number of templates that some decisions read."""

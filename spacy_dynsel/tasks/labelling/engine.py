@@ -104,6 +104,10 @@ class LabellingEngine(Engine):
     def _make_history(self) -> History:
         """What templates read of labels."""
 
+    def _scale(self, margin: Margin, scale: float) -> list[int]:
+        """Margins as the integers that scores are compared with."""
+        return scale_margins(margin, self.n_stages, scale)
+
     def _get_decoding_options(self) -> dict[str, Any]:
         """What decoding needs beside what all tasks do."""
         return {}
@@ -164,7 +168,8 @@ class LabellingEngine(Engine):
         settings = self.main.used_settings
         batch = self._training_batch(golds, make_ranges(golds, copies))
         rates = (drop, settings.word_dropout, settings.predicted_history)
-        return [float(batch.update(learner, *rates)) for learner in learners][0]
+        losses = [batch.update(learner, *rates) for learner in learners]
+        return float(losses[0])
 
     def _teach_fold(self, fold: int, batch: list[GoldWords], drop: float) -> None:
         """Let a fold's model learn from all docs that are not in its fold."""
@@ -220,7 +225,7 @@ class LabellingEngine(Engine):
             snapshot.get_lexicon(self.max_lexemes, "templates"),
             snapshot.reader,
             scorer,
-            scale_margins(margin, self.n_stages, scorer.scale),
+            self._scale(margin, scorer.scale),
             n_threads,
             with_leads,
             with_guesses,
@@ -288,7 +293,7 @@ class LabellingEngine(Engine):
             self.history,
             self.n_early,
         )
-        margins = scale_margins(margin, self.n_stages, scorer.scale)
+        margins = self._scale(margin, scorer.scale)
         explain = Explainer(
             self.templates, scorer, margins, snapshot.labels, self.n_candidates
         )

@@ -7,12 +7,12 @@ import numpy as np
 
 from ...base.errors import Errors
 from ...base.settings import LearnerSettings
-from ...base.templates import Templates
+from ...base.templates import Template, Templates
 from ...core.forms.factored import N_CANDIDATES
 from ...core.label_parts import LabelParts
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ..classifier import Classifier, FactoredForm, Inputs, find_columns
-from ..engine import Start
+from ..engine import Margin, Start
 from ..labelling.engine import (
     DEFAULTS,
     LABEL_OFFSETS,
@@ -44,7 +44,10 @@ PLACES: dict[str, Sequence[str]] = {
 }
 # How often a word has to occur to get only labels that it was seen with. A rarer word may
 # well have another one.
-MIN_SEEN = 30
+MIN_SEEN = 100
+# What the word alone says is overruled more easily than what is said later: there, a
+# margin that is given for all stages counts this many times.
+WORD_MARGIN = 2
 
 
 class MorphologyEngine(LabellingEngine):
@@ -83,9 +86,8 @@ class MorphologyEngine(LabellingEngine):
             places=PLACES,
             inputs=Inputs(lexical, [*COLUMNS], OFFSETS),
             seeds=seeds,
-            # What the word alone says is overruled more easily than what is said later.
-            early_share=0.5,
         )
+        morphs.has_wholes = [_has_wholes(one) for one in templates.templates]
         super().__init__(morphs, lexical, **others)
 
     def _reset(self) -> None:
@@ -111,6 +113,11 @@ class MorphologyEngine(LabellingEngine):
 
     def _make_history(self) -> History:
         return make_history(self.labels)
+
+    def _scale(self, margin: Margin, scale: float) -> list[int]:
+        if self.n_stages > 1 and not isinstance(margin, list | tuple):
+            margin = [WORD_MARGIN * margin] + [margin] * (self.n_stages - 2)
+        return super()._scale(margin, scale)
 
     def _get_decoding_options(self) -> dict[str, Any]:
         return {"history": self.history, "first_margin_limit": NEVER}
@@ -147,6 +154,17 @@ class MorphologyEngine(LabellingEngine):
                 "class": self._n_classes + N_RESERVED,
             },
         }
+
+
+def _has_wholes(template: Template) -> bool:
+    """Whether a template has weights for whole labels. What says something about the word
+    itself, or about whole labels beside it, has; what a neighbour or a part of speech
+    says, it says about parts, and rows and tables of these are short."""
+    return any(
+        atom.column == MORPH_COLUMN
+        or (atom.place == "0" and atom.column in LEXICAL_COLUMNS)
+        for atom in template.atoms
+    )
 
 
 def _check_first_stage(templates: Templates) -> None:
