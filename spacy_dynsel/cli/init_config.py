@@ -127,6 +127,9 @@ def make_config(
     config = Config({"nlp": {"lang": lang, "pipeline": pipeline}})
     for text in texts:
         config = config.merge(Config().from_str(text, interpolate=False))
+    if "morphologizer" in pipeline:
+        # What a tagger alone has no use for.
+        config["training"].get("score_weights", {}).pop("pos_acc", None)
     config["components"] = {name: config["components"][name] for name in pipeline}
     make_language(lang)
     filled = util.load_model_from_config(config, auto_fill=True).config

@@ -105,7 +105,7 @@ class DynselMorphologizer(DynselComponent):
 
     defaults: ClassVar[dict[str, Any]] = {
         **DynselComponent.defaults,
-        "margin": 15.0,
+        "margin": 16.0,
         "overwrite": True,
         "extend": False,
     }

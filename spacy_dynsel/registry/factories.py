@@ -94,7 +94,7 @@ DEFAULT_MORPHOLOGIZER_MODEL = {
     "class_min_share": 0.4,
     "folds": None,
     "templates": _templates("morphologizer"),
-    "learner": _learner(margin=15.0, prune=1.5, **labelling.DEFAULTS),
+    "learner": _learner(margin=15.0, prune=1.75, **labelling.DEFAULTS),
 }
 
 

@@ -9,7 +9,7 @@ from .packing cimport PackedC, PackedWeights
 from .word_scorer cimport WordScorer
 
 cdef enum:
-    MAX_CANDIDATES = 16
+    MAX_CANDIDATES = 32
 
 
 cdef struct CandidatesC:
