@@ -55,6 +55,20 @@ def clear(docs: Iterable[Doc], attributes: tuple[int, ...]) -> None:
         doc.from_array(list(attributes), nothing)
 
 
+def make_doc(vocab: Vocab, words: list[tuple[str, str, str]]) -> Doc:
+    """A Doc of words with their parts of speech and their features."""
+    texts, pos, morphs = map(list, zip(*words, strict=True))
+    return Doc(vocab, words=texts, pos=pos, morphs=morphs)
+
+
+def running_words(gold: Iterable[Doc], vocab: Vocab) -> list[Doc]:
+    """Docs with the words of gold ones, their parts of speech and their features."""
+    return [
+        make_doc(vocab, [(token.text, token.pos_, str(token.morph)) for token in doc])
+        for doc in gold
+    ]
+
+
 def distinct_words(gold: Iterable[Doc], vocab: Vocab, length: int = 20) -> list[Doc]:
     """Docs in which each word, with its part of speech and its features, occurs once."""
     words = list(
@@ -62,11 +76,8 @@ def distinct_words(gold: Iterable[Doc], vocab: Vocab, length: int = 20) -> list[
             (token.text, token.pos_, str(token.morph)) for doc in gold for token in doc
         )
     )
-    docs = []
-    for start in range(0, len(words), length):
-        texts, pos, morphs = zip(*words[start : start + length], strict=True)
-        docs.append(Doc(vocab, words=list(texts), pos=list(pos), morphs=list(morphs)))
-    return docs
+    starts = range(0, len(words), length)
+    return [make_doc(vocab, words[start : start + length]) for start in starts]
 
 
 def split_features(sentences: Iterable[Sentence], parts: int) -> list[Sentence]:

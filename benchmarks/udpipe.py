@@ -1,5 +1,5 @@
-"""UDPipe 1 as a tagger and lemmatizer: what its authors call the tagger, with default
-settings, and without tokenizer and parser."""
+"""UDPipe 1 as a tagger and lemmatizer: what its authors call the tagger, without
+tokenizer and parser."""
 
 from collections.abc import Iterable
 from pathlib import Path

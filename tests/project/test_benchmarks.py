@@ -292,8 +292,9 @@ def test_words_are_seen_for_the_first_time(
     assert set(words) == {key(token) for doc in analysed for token in doc}
     cnn.to_disk(tmp_path)
     table = morphology.measure_first_sight({"spacy": tmp_path}, "en", analysed, 1)
-    assert table["spaCy rule lemmatizer"]["of_rules"] == 1
-    assert len(table) == 2
+    for kind in ("each word once", "running text"):
+        assert table[f"spaCy rule lemmatizer, {kind}"]["of_rules"] == 1
+    assert len(table) == 4
 
 
 def test_labels_are_divided_by_the_word(analyses, sentences):
