@@ -63,7 +63,10 @@ ABOUT = {
 
 @dynsel_cli.command("init-config")
 def init_config_cli(
-    kind: Kind = Arg(..., help="What to train; a parser comes with a tagger, a lemmatizer with a morphologizer"),
+    kind: Kind = Arg(
+        ...,
+        help="What to train; a parser comes with a tagger, a lemmatizer with a morphologizer",
+    ),
     output_path: Path = Arg(..., help="Config to write (.cfg)", dir_okay=False),
     lang: str = Opt("en", "--lang", "-l", help="Language code"),
     clusters: bool = Opt(False, "--clusters", help="Use Brown clusters"),

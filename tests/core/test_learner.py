@@ -12,8 +12,8 @@ from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import Templates, parse_templates
 from spacy_dynsel.core.forms.packing import unpack_weights
 from spacy_dynsel.tasks.engine import Start
-from spacy_dynsel.tasks.tagging.engine import TaggingEngine
 from spacy_dynsel.tasks.labelling.gold import GoldDoc
+from spacy_dynsel.tasks.tagging.engine import TaggingEngine
 
 NLP = spacy.blank("en")
 TEMPLATES = parse_templates(
@@ -282,10 +282,14 @@ def test_weights_of_a_single_step_are_pruned():
         for start in range(0, len(golds), 20):
             model.update(golds[start : start + 20], drop=0.0)
         models[prune] = model
-    sizes = {prune: len(scorer_of(model).weights.slots) for prune, model in models.items()}
+    sizes = {
+        prune: len(scorer_of(model).weights.slots) for prune, model in models.items()
+    }
     assert 0 < sizes[1.0] < sizes[0.0]
     smallest = np.abs(
-        unpack_weights(scorer_of(models[1.0]).weights.index, scorer_of(models[1.0]).weights.slots)[2]
+        unpack_weights(
+            scorer_of(models[1.0]).weights.index, scorer_of(models[1.0]).weights.slots
+        )[2]
     )
     first_step = models[1.0].settings.eta / (1 + models[1.0].settings.delta)
     assert smallest.min() / scorer_of(models[1.0]).scale > 0.9 * first_step

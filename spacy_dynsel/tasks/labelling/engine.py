@@ -162,7 +162,7 @@ class LabellingEngine(Engine):
         settings = self.main.used_settings
         batch = self._training_batch(golds, make_ranges(golds, copies))
         rates = (drop, settings.word_dropout, settings.predicted_history)
-        return [float(batch.update(learner, *rates)) for learner in learners][0]
+        return next(float(batch.update(learner, *rates)) for learner in learners)
 
     def _teach_fold(self, fold: int, batch: list[GoldWords], drop: float) -> None:
         """Let a fold's model learn from all docs that are not in its fold."""

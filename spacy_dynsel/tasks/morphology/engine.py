@@ -10,7 +10,9 @@ from ...base.errors import Errors
 from ...base.settings import LearnerSettings
 from ...base.templates import Templates
 from ...core.forms.factored import N_CANDIDATES
+from ...core.forms.packing import MAX_LABELS
 from ...core.label_parts import LabelParts
+from ...core.model_file import require
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ..classifier import Classifier, FactoredForm, Inputs, find_columns
 from ..engine import Start
@@ -32,7 +34,9 @@ from .labels import (
     MORPH_COLUMN,
     NOUN_COLUMN,
     POS_COLUMN,
+    find_fault,
     find_parts,
+    list_parts,
     make_history,
 )
 from .seen import find_seen, read_seen
@@ -67,7 +71,12 @@ class MorphologyEngine(LabellingEngine):
     n_candidates = N_CANDIDATES
 
     def __init__(
-        self, templates: Templates, settings: LearnerSettings, *, seeds: int, **others: Any
+        self,
+        templates: Templates,
+        settings: LearnerSettings,
+        *,
+        seeds: int,
+        **others: Any,
     ) -> None:
         _check_first_stage(templates)
         lexical = sorted(find_columns(templates) & set(LEXICAL_COLUMNS))
@@ -100,6 +109,9 @@ class MorphologyEngine(LabellingEngine):
         return True
 
     def _initialize(self, examples: list[GoldDoc], start: Start) -> None:
+        n_parts = len(list_parts(self.labels))
+        if n_parts > MAX_LABELS:
+            raise ValueError(Errors.DS073.format(n_parts=n_parts, most=MAX_LABELS))
         self.main.label_parts = self.parts_of_labels
         golds = [take_words(gold) for gold in examples]
         self._seen = find_seen(golds, MIN_SEEN)
@@ -109,9 +121,7 @@ class MorphologyEngine(LabellingEngine):
         return make_history(self.labels)
 
     def _decode(self, docs: list[Doc], *settings: Any) -> LabelBatch:
-        return predict(
-            docs, *settings, history=self.history, first_margin_limit=NEVER
-        )
+        return predict(docs, *settings, history=self.history)
 
     def _find_valid(
         self, scorer: Any, orth: int, margins: list[int]
@@ -132,6 +142,11 @@ class MorphologyEngine(LabellingEngine):
 
     def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         super()._load_extra(meta, arrays)
+        require(
+            not any(map(find_fault, self.labels))
+            and len(list_parts(self.labels)) <= MAX_LABELS,
+            "its labels are malformed",
+        )
         self._seen = read_seen(arrays)
 
     def _form_options(self, part: str) -> dict[str, Any]:
