@@ -113,7 +113,7 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     DS042 = (
         "Component '{name}' has no labels. Give training examples with annotation in "
-        "token.tag, or labels made by 'spacy init labels'."
+        "{attribute}, or labels made by 'spacy init labels'."
     )
     DS043 = (
         "Component '{name}' can't take the label '{label}': it was initialized with "
@@ -172,6 +172,11 @@ class Errors(metaclass=ErrorsWithCodes):
     DS072 = (
         "Component '{name}' got the label '{label}': {what}. Write labels as features "
         "and part of speech, in the way of 'Number=Sing|POS=NOUN'."
+    )
+    DS073 = (
+        "The labels of a morphologizer have {n_parts} different features, each with its "
+        "value, and can have {most}. Leave out features that are names or numbers of "
+        "single words."
     )
     # Entity recognition
     DS100 = (

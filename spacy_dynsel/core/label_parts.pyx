@@ -27,7 +27,6 @@ cdef class LabelParts:
             self.starts is None
             and n_parts > 0
             and starts.shape[0] > 1
-            and ids.shape[0] > 0
             and starts[0] == 0
             and starts[starts.shape[0] - 1] == ids.shape[0]
         )
@@ -43,7 +42,8 @@ cdef class LabelParts:
         self.c.n_labels = starts.shape[0] - 1
         self.c.n_parts = n_parts
         self.c.starts = &starts[0]
-        self.c.ids = &ids[0]
+        # A label may have no parts, and so may all.
+        self.c.ids = &ids[0] if ids.shape[0] else NULL
 
     @property
     def n_parts(self) -> int:

@@ -4,6 +4,8 @@ from libcpp.vector cimport vector
 from .typedefs cimport score_t
 
 cpdef enum:
+    # A margin that no lead reaches: the stage never decides, and rules out no label.
+    NEVER = 1 << 17
     # The lead of a label that has no rival. No other lead is as large.
     NO_RIVAL = 1 << 20
     # What stands for a lead where nothing is decided, as about white space.

@@ -1,2 +1,3 @@
+NEVER: int
 NO_RIVAL: int
 NO_DECISION: int

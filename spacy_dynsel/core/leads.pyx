@@ -1,1 +1,1 @@
-"""Gives Python the leads that are none, see leads.pxd."""
+"""Gives Python the leads and the margin that are none, see leads.pxd."""

@@ -15,6 +15,8 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..base.errors import Errors, Warnings
+from ..base.settings import check_choice
+from ..confidence.maps import ConfidenceMap
 from ..spacy_io.annotations import (
     SPACE_TAG,
     read_morphs,
@@ -32,7 +34,7 @@ from ..tasks.labelling.batch import LabelBatch
 from ..tasks.labelling.gold import GoldDoc
 from ..tasks.labelling.train import MISSING
 from ..tasks.morphology.engine import MorphologyEngine
-from ..tasks.morphology.labels import EMPTY, POS, SEPARATOR, split_label
+from ..tasks.morphology.labels import EMPTY, POS, SEPARATOR, find_fault, split_label
 from .component import DynselComponent, Verdicts, as_list, join_labels
 from .confidences import MORPH, write_tokens
 from .names import Names, check_label
@@ -223,24 +225,20 @@ class DynselMorphologizer(DynselComponent):
     def _normalize(self, label: Any) -> str:
         """A label as spaCy writes it, or a clear error."""
         check_label(self.name, label)
-        parts = label.split(SEPARATOR)
-        names = [part.partition("=")[0] for part in parts]
-        pos = [part.partition("=")[2] for part in parts if part.startswith(f"{POS}=")]
-        what = ""
-        if label == EMPTY:
-            return label
-        if not all(all(part.partition("=")[::2]) for part in parts):
-            what = "each feature needs a name and a value"
-        elif len(set(names)) < len(names):
-            what = "a feature has two values"
-        elif pos and pos[0] not in POS_IDS:
-            what = f"there is no part of speech {pos[0]}"
+        what = find_fault(label)
         if what:
             raise ValueError(
                 Errors.DS072.format(name=self.name, label=label, what=what)
             )
-        feats = SEPARATOR.join(part for part in parts if not part.startswith(f"{POS}="))
-        return join_label(pos[0] if pos else "", feats)
+        return join_label("", label)
+
+    def _check_settings(self, cfg: dict[str, Any]) -> ConfidenceMap | None:
+        for name in ("overwrite", "extend"):
+            check_choice(name, cfg[name], (True, False))
+        labels: Any = cfg["labels"]
+        for label in labels if isinstance(labels, list | tuple) else ():
+            self._normalize(label)
+        return super()._check_settings(cfg)
 
     def _choose_labels(self, examples: list[Example], labels: Any) -> Iterable[str]:
         if isinstance(labels, dict):
@@ -250,7 +248,8 @@ class DynselMorphologizer(DynselComponent):
         given = [self._normalize(label) for label in labels]
         chosen = list(dict.fromkeys([*self._known_labels, *given]))
         if not chosen:
-            raise ValueError(Errors.DS042.format(name=self.name))
+            attribute = "token.pos and token.morph"
+            raise ValueError(Errors.DS042.format(name=self.name, attribute=attribute))
         return chosen
 
     def _get_gold(

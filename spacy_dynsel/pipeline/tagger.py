@@ -184,7 +184,7 @@ class DynselTagger(DynselComponent):
             labels = sorted(found)
         chosen = list(dict.fromkeys([*self._known_labels, *labels]))
         if not chosen:
-            raise ValueError(Errors.DS042.format(name=self.name))
+            raise ValueError(Errors.DS042.format(name=self.name, attribute="token.tag"))
         return chosen
 
     def _is_read(self, nlp: Language | None) -> bool:

@@ -81,8 +81,13 @@ def write_morphs(
         offset == labels.shape[0] and n_labels >= 0 and morphs.shape[0] == pos.shape[0]
     )
     if is_good:
-        for i in range(offset):
-            is_good &= labels[i] < n_labels or labels[i] == SPACE_TAG_C
+        offset = 0
+        for doc in docs:
+            for i in range(doc.length):
+                is_good &= labels[offset + i] < n_labels or (
+                    labels[offset + i] == SPACE_TAG_C and is_space(doc.c[i].lex)
+                )
+            offset += doc.length
     if not is_good:
         raise ValueError(
             Errors.DS045.format(n_predictions=labels.shape[0], n_tokens=offset)

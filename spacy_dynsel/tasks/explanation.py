@@ -86,7 +86,7 @@ class Explainer:
             second = int(ranked[1]) if len(ranked) > 1 else -1
             lead = int(scores[ranked[0]] - scores[second]) if second >= 0 else 0
             n_labels = len(choices)
-            if second < 0 or lead >= self.margins[stage]:
+            if second < 0 or NEVER > self.margins[stage] <= lead:
                 break
             if self.n_candidates:
                 choices = self._keep(ranked, scores, stage)
@@ -114,7 +114,9 @@ class Explainer:
         ranked (array): Those that it scored, the best first.
         """
         margin = self.margins[stage]
+        if margin >= NEVER:
+            return np.sort(ranked)
         close = ranked[scores[ranked] > scores[ranked[0]] - margin]
-        if stage == 0 and margin < NEVER:
+        if stage == 0:
             close = close[: self.n_candidates]
         return np.sort(close)

@@ -2,8 +2,7 @@
 
 import math
 
-# Larger than any lead: the stage never decides, and rules out no label.
-NEVER = 1 << 17
+from ..core.leads import NEVER
 
 
 def scale_margins(

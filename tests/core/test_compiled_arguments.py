@@ -20,13 +20,20 @@ from fuzz import models
 from helpers.compiled import COMPILED
 from helpers.paths import PYTHONPATH
 from spacy_dynsel.core.forms.cached import CachedScorer
+from spacy_dynsel.core.forms.factored import FactoredScorer
 from spacy_dynsel.core.forms.line_table import LineTable, ShortLineTable
 from spacy_dynsel.core.forms.packing import find_labels, unpack_weights
 from spacy_dynsel.core.forms.slots import NarrowScorer, WideScorer
+from spacy_dynsel.core.label_parts import LabelParts
 from spacy_dynsel.core.learner import Learner
 from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
-from spacy_dynsel.spacy_io.annotations import write_parses, write_tags
+from spacy_dynsel.spacy_io.annotations import (
+    set_morphs,
+    write_morphs,
+    write_parses,
+    write_tags,
+)
 from spacy_dynsel.spacy_io.lemmas import write_lemmas
 from spacy_dynsel.spacy_io.lexemes import LexemeReader
 from spacy_dynsel.tasks.arc_eager import decode as parsing
@@ -40,11 +47,14 @@ from spacy_dynsel.tasks.bilou.batch import EntityBatch
 from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 from spacy_dynsel.tasks.bilou.task import Task
 from spacy_dynsel.tasks.bilou.train import EntityExamples, Explaining, Guessing
+from spacy_dynsel.tasks.labelling.history import History
 from spacy_dynsel.tasks.labelling.train import WordExamples
 from spacy_dynsel.tasks.lemmas import decode as lemmas
 from spacy_dynsel.tasks.lemmas.cache import LemmaCache
 from spacy_dynsel.tasks.lemmas.script_set import ScriptSet
 from spacy_dynsel.tasks.lemmas.train import LemmaItems
+from spacy_dynsel.tasks.morphology import decode as morphology
+from spacy_dynsel.tasks.morphology.seen import SeenLabels
 from spacy_dynsel.tasks.tagging import decode as tagging
 from spacy_dynsel.tasks.word_tables import NO_TABLE
 
@@ -132,6 +142,8 @@ def run_in_child(call: str) -> None:
     [
         "call_with_nothing",
         "mix_taggers",
+        "mix_morphologizers",
+        "mix_morphology_weights",
         "mix_ner",
         "mix_lemmatizers",
         "mix_parsers",
@@ -234,6 +246,128 @@ def mix_taggers() -> None:
     assert (fresh.get_weights()[2] == values).all()
     pipe.cfg["margin"] = []
     refuse(pipe.predict, docs)
+    print("done")
+
+
+def mix_morphologizers() -> None:
+    pipe = make_pipe(models.make_morphologizer)
+    docs = make_docs(pipe)
+    engine, other = pipe.engine, make_pipe(models.make_morphologizer).engine
+    tagger = make_pipe(models.make_tagger).engine
+    lexicon, reader, scorer = lexicon_of(engine), engine._reader, scorer_of(engine)
+    history, margins = engine.history, [1, 1]
+
+    def predict(*args: Any, history: Any = history) -> Any:
+        return morphology.predict(*args, 1, history=history)
+
+    assert len(predict(docs, lexicon, reader, scorer, margins)) == 2
+    for wrong in ([None], [*docs, None], [docs], ["Doc"]):
+        refuse(predict, wrong, lexicon, reader, scorer, margins)
+    for wrong in ([], [1], [None, 1], ["x", 1], [1 << 40, 1]):
+        refuse(predict, docs, lexicon, reader, scorer, wrong)
+    refuse(predict, docs, lexicon_of(other), reader, scorer, margins)
+    refuse(predict, docs, lexicon, reader, scorer_of(other), margins)
+    refuse(predict, docs, lexicon, tagger._reader, scorer, margins)
+    refuse(predict, docs, lexicon_of(tagger), reader, scorer, margins)
+    refuse(predict, docs, lexicon, reader, scorer_of(tagger), margins)
+    never = FactoredScorer.__new__(FactoredScorer)
+    refuse(predict, docs, lexicon, reader, never, margins)
+    refuse(never.combine, np.zeros(3))
+    assert never.find_seen(1) is None
+    for values in (history.values[:-1], history.values + 1000):
+        wrong = History(history.columns, values.copy(), "noun")
+        refuse(predict, docs, lexicon, reader, scorer, margins, history=wrong)
+    for wrong in (tagger.history, History.__new__(History), None):
+        refuse(predict, docs, lexicon, reader, scorer, margins, history=wrong)
+    refuse(History, ["a"], history.values)
+    refuse(History, [], history.values[:, :0].copy())
+    refuse(History, history.columns, history.values[:1].copy())
+    refuse(History, history.columns, history.values, "tag")
+    refuse(history.__init__, history.columns, history.values)
+
+    n_tokens = sum(map(len, docs))
+    ids, morphs, pos = np.zeros(n_tokens, "uint16"), np.zeros(3, "uint64"), np.zeros(3)
+    pos = pos.astype("uint8")
+    write_morphs(docs, ids, morphs, pos, True)
+    for wrong in (ids[1:], ids + 2, ids + 0xFFFF):
+        refuse(write_morphs, docs, wrong, morphs, pos, True)
+    refuse(write_morphs, docs, ids, morphs[1:], pos, True)
+    refuse(write_morphs, docs, ids, morphs[:0], pos[:0], True)
+    refuse(write_morphs, [None], ids, morphs, pos, True)
+    refuse(set_morphs, docs, np.zeros(n_tokens - 1, "uint64"))
+    refuse(set_morphs, [None], np.zeros(n_tokens, "uint64"))
+    pipe.cfg["margin"] = []
+    refuse(pipe.predict, docs)
+    print("done")
+
+
+def mix_morphology_weights() -> None:
+    pipe = make_pipe(models.make_morphologizer)
+    docs = make_docs(pipe)
+    engine, tagger = pipe.engine, make_pipe(models.make_tagger).engine
+    lexicon, reader, scorer = lexicon_of(engine), engine._reader, scorer_of(engine)
+    n_labels = scorer.n_labels
+
+    def make(**change: Any) -> FactoredScorer:
+        arguments = {
+            "program": engine.main.program,
+            "parts": engine.parts_of_labels,
+            "index": scorer.weights.index,
+            "slots": scorer.weights.slots,
+            "whole_index": scorer.wholes.index,
+            "whole_slots": scorer.wholes.slots,
+            "has_wholes": engine.main.has_wholes,
+            "seen": engine._seen,
+            "scale": scorer.scale,
+            "cardinalities": {},
+        }
+        return FactoredScorer(**{**arguments, **change})
+
+    assert make().n_labels == n_labels
+    keys, labels = np.array([3, 5], "uint64"), np.array([0, 1, 1], "uint16")
+    seen = SeenLabels(keys, np.array([0, 2, 3], "int32"), labels)
+    assert make(seen=seen).find_seen(3).tolist() == [0, 1]
+    for change in (
+        {"keys": keys[::-1].copy()},
+        {"keys": keys[:1]},
+        {"labels": labels[:2]},
+        {"labels": labels + n_labels},
+        {"labels": labels[::-1].copy()},
+        *({"starts": np.array(one, "int32")} for one in ([0, 2], [0, 0, 3], [0, 4, 3])),
+        {"starts": np.array([-1, 2, 3], "int32")},
+        {"starts": None},
+    ):
+        refuse(make, seen=seen._replace(**change))
+    few = LabelParts(1, np.array([0, 1], "int32"), np.zeros(1, "uint16"))
+    for wrong in (None, few, LabelParts.__new__(LabelParts)):
+        refuse(make, parts=wrong)
+    for wrong in ([], [True], None):
+        refuse(make, has_wholes=wrong)
+    refuse(make, program=tagger.main.program)
+    refuse(make, whole_index=scorer.weights.index[:-1])
+    refuse(make, whole_slots=scorer.wholes.slots[:-1])
+    refuse(make, seen=None)
+    learner = engine.main.learners[0]
+    settings, program = engine.main.used_settings, engine.main.program
+    wholes = engine.main.has_wholes
+    refuse(Learner, program, n_labels, settings, few, wholes)
+    refuse(Learner, program, n_labels, settings, engine.parts_of_labels, wholes[:-1])
+    refuse(Learner, program, n_labels, settings, engine.parts_of_labels)
+    refuse(learner.resize, n_labels + 1)
+    keys, outputs, values = learner.get_weights()
+    refuse(learner.correct_from, keys, outputs + learner.parts.n_outputs, values)
+    tagged = WordExamples(
+        docs,
+        np.zeros(5, "int32"),
+        np.array([[0, 5]]),
+        lexicon,
+        reader,
+        tagger.history,
+        1,
+    )
+    none = np.zeros(5, "uint16")
+    refuse(tagged.update, learner, 0, 0, 0)
+    refuse(tagged.explain, scorer, none, none)
     print("done")
 
 

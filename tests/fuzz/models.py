@@ -26,6 +26,8 @@ GOLD: list[dict[str, Any]] = [
     {
         "words": ["She", "saw", "London"],
         "tags": ["PRP", "VBD", "NNP"],
+        "pos": ["PRON", "VERB", "PROPN"],
+        "morphs": ["Case=Nom|Number=Sing", "Tense=Past", "Number=Sing"],
         "heads": [1, 1, 1],
         "deps": ["nsubj", "ROOT", "obj"],
         "ents": ["O", "O", "B-GPE"],
@@ -34,6 +36,8 @@ GOLD: list[dict[str, Any]] = [
     {
         "words": ["Shaka", "Khan", "hits", "hard"],
         "tags": ["NNP", "NNP", "VBZ", "RB"],
+        "pos": ["PROPN", "PROPN", "VERB", "ADV"],
+        "morphs": ["Number=Sing", "Number=Sing", "Number=Sing|Tense=Pres", ""],
         "heads": [1, 2, 2, 2],
         "deps": ["compound", "nsubj", "ROOT", "advmod"],
         "ents": ["B-PERSON", "I-PERSON", "O", "O"],
@@ -55,6 +59,14 @@ def given(*lines: str) -> dict[str, Any]:
 def make_tagger() -> Language:
     templates = given(*LINES, "tag[-1] class")
     return make_pipeline("dynsel_tagger", templates=templates, class_min_count=1)
+
+
+def make_morphologizer() -> Language:
+    templates = given("word", "suffix3 class", "---", "lower[-1]", "---")
+    templates["lines"] += ["morph[-1] pos[+1]", "noun[-1] word"]
+    return make_pipeline(
+        "dynsel_morphologizer", templates=templates, class_min_count=1, seeds=1
+    )
 
 
 def make_ner() -> Language:
@@ -92,6 +104,7 @@ def make_lemmatizer() -> Language:
 
 MAKERS: tuple[Callable[[], Language], ...] = (
     make_tagger,
+    make_morphologizer,
     make_ner,
     make_rich_ner,
     make_parser,

@@ -106,7 +106,14 @@ NEURAL = {
 
 
 @pytest.mark.parametrize(
-    "factory", ["dynsel_tagger", "dynsel_ner", "dynsel_parser", "dynsel_lemmatizer"]
+    "factory",
+    [
+        "dynsel_tagger",
+        "dynsel_morphologizer",
+        "dynsel_ner",
+        "dynsel_parser",
+        "dynsel_lemmatizer",
+    ],
 )
 @pytest.mark.parametrize("model", ["neural", "dynsel_tagger", "dynsel_ner"])
 def test_models_of_others(factory, model):

@@ -4,7 +4,14 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "factory", ["dynsel_tagger", "dynsel_ner", "dynsel_parser", "dynsel_lemmatizer"]
+    "factory",
+    [
+        "dynsel_tagger",
+        "dynsel_morphologizer",
+        "dynsel_ner",
+        "dynsel_parser",
+        "dynsel_lemmatizer",
+    ],
 )
 @pytest.mark.parametrize("get_examples", [None, [], lambda: None, lambda: []])
 def test_bad_examples_for_initialize(nlp, factory, get_examples):

@@ -9,6 +9,7 @@ from helpers.embedded import learn, make_examples, read_docs, strip
 
 CONFIGS = {
     "dynsel_tagger": {"model": {"folds": 2}},
+    "dynsel_morphologizer": {"model": {"seeds": 2, "folds": 2}},
     "dynsel_ner": {"model": {"seeds": 2, "two_passes": True}},
     "dynsel_parser": {"model": {"seeds": 2, "folds": 2}, "min_label_freq": 1},
 }

@@ -19,6 +19,7 @@ def nlp():
     # Caches that are dropped all the time.
     for name, model in (
         ("dynsel_tagger", {}),
+        ("dynsel_morphologizer", {}),
         ("dynsel_parser", {"folds": 2, "seeds": 1}),
         ("dynsel_ner", {"two_passes": True}),
     ):
@@ -34,6 +35,8 @@ def annotate(doc):
         (
             token.text,
             token.tag_,
+            token.pos_,
+            str(token.morph),
             token.dep_,
             token.head.i,
             token.ent_iob,

@@ -308,6 +308,7 @@ def train(factory, model, docs, *, predicted=None, copies="both"):
     [
         ("dynsel_tagger", {}),
         ("dynsel_tagger", {"folds": 3}),
+        ("dynsel_morphologizer", {"seeds": 2, "folds": 3}),
         *(("dynsel_ner", model) for model in NER.values()),
         ("dynsel_parser", {}),
         ("dynsel_parser", {"seeds": 2, "folds": 0}),
@@ -349,6 +350,7 @@ def test_docs_without_words(nlp):
     ("factory", "annotated"),
     [
         ("dynsel_tagger", {"tags": ["_SP", "_SP"]}),
+        ("dynsel_morphologizer", {"pos": ["SPACE", "X"], "morphs": ["A=B", ""]}),
         ("dynsel_ner", {"ents": ["B-LOC", "I-LOC"]}),
         ("dynsel_parser", {"heads": [0, 0], "deps": ["ROOT", "dep"]}),
     ],

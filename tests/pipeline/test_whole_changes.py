@@ -17,16 +17,23 @@ from spacy.training import Example
 import spacy_dynsel
 from spacy_dynsel.base import atomic
 
-FACTORIES = ["dynsel_tagger", "dynsel_ner", "dynsel_parser", "dynsel_lemmatizer"]
+FACTORIES = [
+    "dynsel_tagger",
+    "dynsel_morphologizer",
+    "dynsel_ner",
+    "dynsel_parser",
+    "dynsel_lemmatizer",
+]
 SOURCES = str(Path(spacy_dynsel.__file__).parent)
 WORDS = ["see", "London"]
 # What makes a lemma unlike its form.
 LETTERS = str.maketrans("0123456789", "abcdefghij")
 # Take labels before they are initialized, and no later.
-CLOSED = ("dynsel_tagger", "dynsel_lemmatizer")
+CLOSED = ("dynsel_tagger", "dynsel_morphologizer", "dynsel_lemmatizer")
 # What makes two components of a factory differ in more than their weights.
 CONFIGS = {
     "dynsel_tagger": {"model": {"folds": 2}},
+    "dynsel_morphologizer": {"model": {"folds": 2, "seeds": 2}},
     "dynsel_ner": {"model": {"two_passes": True, "seeds": 2}},
     "dynsel_parser": {},
     "dynsel_lemmatizer": {},
@@ -41,6 +48,8 @@ def make_example(nlp, n=2, prefix=""):
         nlp.vocab,
         words=words,
         tags=names,
+        pos=["X"] * n,
+        morphs=[f"Name={name}" for name in names],
         lemmas=[name.translate(LETTERS) for name in names],
         heads=[0] * n,
         deps=["ROOT", *names[1:]],
@@ -61,7 +70,13 @@ def make(factory, n=2, prefix="", **config):
 
 def annotate(nlp, words=WORDS):
     doc = nlp(Doc(nlp.vocab, words=words))
-    return [(t.tag_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_, t.lemma_) for t in doc]
+    return [
+        (
+            *(t.tag_, t.pos_, str(t.morph), t.lemma_),
+            *(t.dep_, t.head.i, t.ent_type_, t.ent_iob_),
+        )
+        for t in doc
+    ]
 
 
 def state_of(nlp, pipe):

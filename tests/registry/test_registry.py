@@ -15,6 +15,8 @@ def test_public_names():
         ("spacy_factories", "dynsel_ner"),
         ("spacy_factories", "dynsel_parser"),
         ("spacy_factories", "dynsel_lemmatizer"),
+        ("spacy_factories", "dynsel_morphologizer"),
+        ("spacy_architectures", "spacy_dynsel.DynamicMorphologizer.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicLemmatizer.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicParser.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicNER.v1"),

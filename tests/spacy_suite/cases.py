@@ -1,5 +1,6 @@
 """Which of spaCy's own tests say something about a component that takes the place of
-its tagger, parser, ner or trainable_lemmatizer, and which of those cannot apply to ours.
+its tagger, morphologizer, parser, ner or trainable_lemmatizer, and which of those cannot
+apply to ours.
 
 `PYTHONPATH=tests python -m spacy_suite.run` finds the first anew: they pass with spaCy's component
 and fail with one that does nothing.
@@ -12,6 +13,7 @@ MODULES = (
     "pipeline/test_annotates_on_update.py",
     "pipeline/test_edit_tree_lemmatizer.py",
     "pipeline/test_initialize.py",
+    "pipeline/test_morphologizer.py",
     "pipeline/test_pipe_factories.py",
     "pipeline/test_pipe_methods.py",
     "pipeline/test_tagger.py",
@@ -37,6 +39,9 @@ NOT_APPLICABLE = {
     ),
     "pipeline/test_edit_tree_lemmatizer.py::test_lemmatizer_label_data": (
         "looks at edit trees (`trees`)"
+    ),
+    "pipeline/test_morphologizer.py::test_label_smoothing": (
+        "a setting of the neural loss"
     ),
     "pipeline/test_tagger.py::test_label_smoothing": "a setting of the neural loss",
     "serialize/test_serialize_config.py": "configures tok2vec layers",

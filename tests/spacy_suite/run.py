@@ -1,5 +1,5 @@
-"""Runs spaCy's own tests with other components in the place of its tagger, parser,
-ner and trainable_lemmatizer, and finds the cases that tell such components apart.
+"""Runs spaCy's own tests with other components in the place of its tagger,
+morphologizer, parser, ner and trainable_lemmatizer, and finds the cases that tell such components apart.
 
     PYTHONPATH=tests python -m spacy_suite.run
 """

@@ -1,7 +1,7 @@
 """A pytest plugin that puts other components in the place of spaCy's own.
 
-"dynsel" registers our factories under the names of spaCy's `tagger`, `parser`, `ner` and
-`trainable_lemmatizer`;
+"dynsel" registers our factories under the names of spaCy's `tagger`, `morphologizer`,
+`parser`, `ner` and `trainable_lemmatizer`;
 "nothing" registers components that do nothing, which shows what a test is worth;
 "spacy" leaves all as it is. Outcomes go to the file that --outcomes names.
 """
@@ -26,6 +26,7 @@ from spacy_dynsel.tasks.bilou.gazetteers import Gazetteers
 
 OURS = {
     "tagger": "dynsel_tagger",
+    "morphologizer": "dynsel_morphologizer",
     "parser": "dynsel_parser",
     "ner": "dynsel_ner",
     "trainable_lemmatizer": "dynsel_lemmatizer",

@@ -66,6 +66,7 @@ cdef class FactoredScorer(WordScorer):
     cdef const uint16_t[::1] _seen_labels
     cdef vector[int] _whole_templates
     cdef vector[int] _whole_starts
+    cdef vector[char] _has_wholes     # by template
     cdef vector[score_t] _sums
     cdef vector[int32_t] _scores
     cdef FactoredScorerC c

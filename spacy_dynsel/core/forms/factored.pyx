@@ -15,7 +15,7 @@ import numpy as np
 
 from ...base.errors import Errors
 
-from ..leads cimport NO_RIVAL, get_margin
+from ..leads cimport NEVER, NO_RIVAL, get_margin
 from ..program cimport MAX_PLACES, Program, get_key
 from ..typedefs cimport feat_t, uint32_t
 from .cached cimport add_stage, sum_fused
@@ -84,7 +84,8 @@ cdef class FactoredScorer(WordScorer):
         for stage in range(program.c.n_stages):
             self._whole_starts.push_back(self._whole_templates.size())
             while t < program.c.stage_ends[stage]:
-                if has_wholes[t]:
+                self._has_wholes.push_back(bool(has_wholes[t]))
+                if self._has_wholes[t]:
                     self._whole_templates.push_back(t)
                 t += 1
         self._whole_starts.push_back(self._whole_templates.size())
@@ -117,9 +118,13 @@ cdef class FactoredScorer(WordScorer):
             for label in range(self.c.parts.n_labels):
                 add_candidate(found, label, scores[label])
 
-    cdef void add_feature(self, feat_t key, score_t* scores) noexcept nogil:
+    cdef void add_feature(
+        self, int template, feat_t key, score_t* scores
+    ) noexcept nogil:
         add_weights(&self.weights.c, key, scores)
-        add_weights(&self.wholes.c, key, scores + self.c.parts.n_parts)
+        # Others may have the same key by chance.
+        if self._has_wholes[template]:
+            add_weights(&self.wholes.c, key, scores + self.c.parts.n_parts)
 
     def find_seen(self, uint64_t orth):
         """The labels that a word was seen with, or None for a rare one."""
@@ -249,6 +254,12 @@ cdef int check_seen(
     return 0
 
 
+cdef inline int measure_lead(int32_t best, int32_t second) noexcept nogil:
+    """By how much a label leads. Labels of many parts may win by any score, but no lead is
+    as large as a margin that is never reached."""
+    return min(best - second, <int32_t>NEVER - 1)
+
+
 cdef void begin_choice(
     const FactoredScorerC* scorer, const LexemeRecC* record, const int* margins,
     ChoiceC* choice,
@@ -266,7 +277,7 @@ cdef void begin_choice(
     choice.label = found.labels[0]
     choice.lead = NO_RIVAL
     if found.n > 1:
-        choice.lead = found.scores[0] - found.scores[1]
+        choice.lead = measure_lead(found.scores[0], found.scores[1])
     choice.stage = 0
     choice.has_wholes = False
     choice.is_made = margin == 0 or choice.lead >= margin
@@ -340,13 +351,13 @@ cdef void go_on(
             best = total
         elif total > second:
             second = total
-    choice.lead = best - second if choice.n > 1 else NO_RIVAL
+    choice.lead = measure_lead(best, second) if choice.n > 1 else NO_RIVAL
     margin = get_margin(margins, choice.stage, scorer.n_stages)
     choice.is_made = margin == 0 or choice.lead >= margin
     if choice.is_made:
         return
     for i in range(choice.n):
-        if totals[i] > best - margin:
+        if margin >= NEVER or totals[i] > best - margin:
             choice.scores[n] = choice.scores[i]
             choice.labels[n] = choice.labels[i]
             n += 1

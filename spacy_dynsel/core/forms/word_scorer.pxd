@@ -30,4 +30,6 @@ cdef class WordScorer:
     cdef bint is_made(self) noexcept nogil
     cdef size_t count_row_bytes(self) noexcept nogil
     cdef void fill(self, LexemeRecC* record, char* rows) noexcept nogil
-    cdef void add_feature(self, feat_t key, score_t* scores) noexcept nogil
+    cdef void add_feature(
+        self, int template, feat_t key, score_t* scores
+    ) noexcept nogil

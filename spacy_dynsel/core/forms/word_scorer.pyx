@@ -38,8 +38,10 @@ cdef class WordScorer:
     cdef void fill(self, LexemeRecC* record, char* rows) noexcept nogil:
         """Fill the rows of a word."""
 
-    cdef void add_feature(self, feat_t key, score_t* scores) noexcept nogil:
-        """Add the weights of a feature to the scores of outputs."""
+    cdef void add_feature(
+        self, int template, feat_t key, score_t* scores
+    ) noexcept nogil:
+        """Add the weights of a template's feature to the scores of outputs."""
         add_weights(&self.weights.c, key, scores)
 
     @property

@@ -304,7 +304,7 @@ class ParsingEngine(Engine):
         trace (list): Where to put the decisions, see parse.
         """
         if not self.labels:
-            raise ValueError(Errors.DS042.format(name=self.task))
+            raise ValueError(Errors.DS042.format(name=self.task, attribute="token.dep"))
         snapshot = self.get_snapshot()
         actions, labels, boundaries = (
             snapshot.scorers[name] for name in ("actions", "labels", "boundaries")

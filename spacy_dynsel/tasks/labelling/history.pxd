@@ -9,6 +9,19 @@ cdef struct HistoryC:
     const atom_t* values     # [n_labels + 1][n_columns], first what no label says
 
 
+cdef inline void copy_values(
+    const HistoryC* history, atom_t* place, int label
+) noexcept nogil:
+    """Write down what a label says, whatever is handed on.
+
+    place: [n_columns] Where that of the word stands.
+    """
+    cdef const atom_t* values = history.values + (label + 1) * history.n_columns
+    cdef int i
+    for i in range(history.n_columns):
+        place[i] = values[i]
+
+
 cdef inline void write_label(
     const HistoryC* history, atom_t* place, int label
 ) noexcept nogil:
@@ -16,10 +29,7 @@ cdef inline void write_label(
 
     place: [n_columns] Where that of the word stands, after that of the word before.
     """
-    cdef const atom_t* values = history.values + (label + 1) * history.n_columns
-    cdef int i
-    for i in range(history.n_columns):
-        place[i] = values[i]
+    copy_values(history, place, label)
     if history.carried >= 0 and place[history.carried] == 0:
         place[history.carried] = place[history.carried - history.n_columns]
 

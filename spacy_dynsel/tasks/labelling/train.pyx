@@ -306,7 +306,9 @@ cdef class WordExamples(Examples):
                 self._set_context(&context, records, tags, i)
                 for t in range(program.c.n_templates):
                     scorer.add_feature(
-                        get_key(&program.c.templates[t], &context), &view[start + i, t, 0]
+                        t,
+                        get_key(&program.c.templates[t], &context),
+                        &view[start + i, t, 0],
                     )
                 self._write(tags, i, labels[start + i])
         return scores

@@ -17,5 +17,4 @@ def predict(
     with_guesses: bool = False,
     *,
     history: History,
-    first_margin_limit: int,
 ) -> LabelBatch: ...

@@ -22,6 +22,7 @@ from ...core.forms.factored cimport (
     count_sums,
     go_on,
 )
+from ...core.leads cimport NEVER
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport ContextC, LexemeRecC
 from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
@@ -30,6 +31,7 @@ from ...spacy_io.lexemes cimport LexemeReader
 from ..labelling.history cimport (
     History,
     HistoryC,
+    copy_values,
     count_free_templates,
     write_label,
 )
@@ -113,7 +115,6 @@ def predict(
     bint with_guesses=False,
     *,
     History history not None,
-    int first_margin_limit,
 ):
     """Predict the labels of docs.
 
@@ -122,7 +123,6 @@ def predict(
     with_leads (bool): Whether to say how sure the decisions are.
     with_guesses (bool): Whether to say what the early stages thought of each word.
     history (History): What templates read of labels.
-    first_margin_limit (int): From this margin of the first stage on, it rules out nothing.
     RETURNS (LabelBatch): The labels.
     """
     cdef vector[int] c_margins = margins
@@ -135,7 +135,8 @@ def predict(
     run.scorer = &scorer.c
     run.history = &history.c
     run.margins = c_margins.data()
-    run.has_all = n_stages > 1 and c_margins[0] >= first_margin_limit
+    # A label that is the only one wins at once.
+    run.has_all = n_stages > 1 and scorer.n_labels > 1 and c_margins[0] >= NEVER
     run.n_early = 1
     while run.n_early < n_stages and (
         count_free_templates(&scorer.program.c, run.n_early + 1)
@@ -167,7 +168,7 @@ cdef void decide_piece(
     memset(tags + piece.n * n_columns, 0, REACH_C * n_columns * sizeof(atom_t))
     for i in range(piece.before, 0, -1):
         # What comes before in the same sentence has its labels already.
-        write_label(history, tags - i * n_columns, labels[words[-i]])
+        copy_values(history, tags - i * n_columns, labels[words[-i]])
     if history.carried >= 0 and piece.before:
         tags[history.carried - <int>n_columns] = scratch.carried
     for i in range(piece.n):

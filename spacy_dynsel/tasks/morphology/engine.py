@@ -9,7 +9,9 @@ from ...base.errors import Errors
 from ...base.settings import LearnerSettings
 from ...base.templates import Template, Templates
 from ...core.forms.factored import N_CANDIDATES
+from ...core.forms.packing import MAX_LABELS
 from ...core.label_parts import LabelParts
+from ...core.model_file import require
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ..classifier import Classifier, FactoredForm, Inputs, find_columns
 from ..engine import Margin, Start
@@ -30,7 +32,9 @@ from .labels import (
     MORPH_COLUMN,
     NOUN_COLUMN,
     POS_COLUMN,
+    find_fault,
     find_parts,
+    list_parts,
     make_history,
 )
 from .seen import find_seen, read_seen
@@ -106,6 +110,9 @@ class MorphologyEngine(LabellingEngine):
         return True
 
     def _initialize(self, examples: list[GoldDoc], start: Start) -> None:
+        n_parts = len(list_parts(self.labels))
+        if n_parts > MAX_LABELS:
+            raise ValueError(Errors.DS073.format(n_parts=n_parts, most=MAX_LABELS))
         self.main.label_parts = self.parts_of_labels
         golds = [take_words(gold) for gold in examples]
         self._seen = find_seen(golds, MIN_SEEN)
@@ -120,7 +127,7 @@ class MorphologyEngine(LabellingEngine):
         return super()._scale(margin, scale)
 
     def _get_decoding_options(self) -> dict[str, Any]:
-        return {"history": self.history, "first_margin_limit": NEVER}
+        return {"history": self.history}
 
     def _find_valid(
         self, scorer: Any, orth: int, margins: list[int]
@@ -141,6 +148,11 @@ class MorphologyEngine(LabellingEngine):
 
     def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         super()._load_extra(meta, arrays)
+        require(
+            not any(map(find_fault, self.labels))
+            and len(list_parts(self.labels)) <= MAX_LABELS,
+            "its labels are malformed",
+        )
         self._seen = read_seen(arrays)
 
     def _form_options(self, part: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ A label is a part of speech and features, in one string as spaCy writes it, such
 from collections.abc import Sequence
 
 import numpy as np
+from spacy.parts_of_speech import IDS as POS_IDS
 
 from ...core.label_parts import LabelParts
 from ..labelling.history import History
@@ -30,11 +31,32 @@ def split_label(label: str) -> dict[str, str]:
     return {name: value for name, _, value in parts}
 
 
+def find_fault(label: str) -> str:
+    """Say why something is no label; empty for one that is."""
+    if label == EMPTY:
+        return ""
+    pairs = [part.partition("=")[::2] for part in label.split(SEPARATOR)]
+    parts = dict(pairs)
+    if not all(map(all, pairs)):
+        return "each feature needs a name and a value"
+    if len(parts) < len(pairs):
+        return "a feature has two values"
+    if parts.get(POS, "") not in POS_IDS:
+        return f"there is no part of speech {parts[POS]}"
+    return ""
+
+
+def list_parts(labels: Sequence[str]) -> list[str]:
+    """All parts that labels have, in the order of their names."""
+    split = map(split_label, labels)
+    return sorted({f"{k}={v}" for parts in split for k, v in parts.items()})
+
+
 def find_parts(labels: Sequence[str]) -> LabelParts:
     """The parts of labels, by numbers in the order of their names."""
     own = [[f"{k}={v}" for k, v in split_label(label).items()] for label in labels]
     # A label may have no part, and there has to be one.
-    names = sorted({name for parts in own for name in parts}) or [EMPTY]
+    names = list_parts(labels) or [EMPTY]
     numbers = {name: i for i, name in enumerate(names)}
     ids = [numbers[name] for parts in own for name in parts]
     starts = np.cumsum([0, *map(len, own)], dtype="int32")
