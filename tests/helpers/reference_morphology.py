@@ -25,7 +25,7 @@ from spacy_dynsel.core.forms.packing import unpack_weights
 from spacy_dynsel.core.model_file import load_model
 
 LABEL_COLUMNS = ("morph", "pos", "noun")
-MOST_CANDIDATES = 16
+MOST_CANDIDATES = 32
 
 
 class Decision(NamedTuple):
@@ -55,9 +55,12 @@ def reads_labels(template: Template) -> bool:
 
 
 def has_wholes(template: Template) -> bool:
-    """Whether a template has weights for whole labels: not if it reads one neighbour."""
-    places = {atom.place for atom in template.atoms}
-    return reads_labels(template) or len(places) > 1 or places == {"0"}
+    """Whether a template has weights for whole labels: if it reads the word itself, or
+    whole labels."""
+    return any(
+        atom.column == "morph" or (atom.place == "0" and atom.column != "pos")
+        for atom in template.atoms
+    )
 
 
 class ReferenceMorphologizer:
@@ -210,7 +213,10 @@ class ReferenceMorphologizer:
 
     def predict(self, doc: Doc, margin: float | list[float]) -> Found:
         n_stages = len(self.templates.checkpoints)
-        given = margin if isinstance(margin, list) else [margin] * (n_stages - 1)
+        given = margin
+        if not isinstance(margin, list):
+            # For the word alone it counts twice.
+            given = [2 * margin, *([margin] * (n_stages - 2))][: n_stages - 1]
         margins = [*map(self.scale_margin, given), 0.0]
         n_early = 1
         while n_early < n_stages and not any(
