@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,6 +60,15 @@ class MorphNames(Names):
         self._index = {label: i for i, label in enumerate(labels)}
         # By the IDs of part of speech and features, as far as seen.
         self._known: dict[tuple[int, int], int | None] = {}
+
+        # All that spaCy makes strings of: features, their names, and each with a value.
+        self.others = tuple(
+            dict.fromkeys(
+                string
+                for feats, one in zip(self.feats, parts, strict=True)
+                for string in (feats, *_list_strings(one))
+            )
+        )
 
     def keep(self, vocab: Vocab) -> None:
         super().keep(vocab)
@@ -156,18 +166,42 @@ class DynselMorphologizer(DynselComponent):
                 # Parts of speech that are there stay, and nothing is known about them.
                 chosen &= np.concatenate([[], *map(read_pos, docs)]) == 0
             write_tokens(docs, MORPH, self.get_probabilities(batch_tag_ids), chosen)
+        self._introduce(docs, labels, names)
         extended = self._extend(docs, labels, names) if extend else None
         write_morphs(docs, labels, names.morphs, names.pos, overwrite)
         if extended is not None:
             set_morphs(docs, extended)
 
+    def _introduce(
+        self, docs: list[Doc], labels: np.ndarray, names: MorphNames
+    ) -> None:
+        """Make features known to the vocabularies of docs that come from elsewhere."""
+        others = {
+            id(doc.vocab): doc.vocab for doc in docs if doc.vocab is not self.vocab
+        }
+        if others:
+            used = np.unique(labels)
+            feats = [names.feats[i] for i in used[used < len(names.labels)]]
+            for vocab in others.values():
+                for one in (*feats, EMPTY):
+                    vocab.morphology.add(one)
+
     def _extend(
         self, docs: list[Doc], labels: np.ndarray, names: MorphNames
     ) -> np.ndarray:
         """The features that tokens have, with those that were found."""
-        morphology, strings = self.vocab.morphology, self.vocab.strings
-        old = np.concatenate([np.zeros(0, "uint64"), *map(read_morphs, docs)])
-        new = names.morphs[np.minimum(labels, len(names.labels))]
+        merged, start = [np.zeros(0, "uint64")], 0
+        for vocab, group in groupby(docs, lambda doc: doc.vocab):
+            old = np.concatenate([read_morphs(doc) for doc in group])
+            found = labels[start : start + len(old)]
+            new = names.morphs[np.minimum(found, len(names.labels))]
+            merged.append(self._merge(vocab, old, new))
+            start += len(old)
+        return np.concatenate(merged)
+
+    def _merge(self, vocab: Vocab, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        """The same by the IDs of features that a vocabulary knows."""
+        strings = vocab.strings
         pairs, inverse = np.unique(
             np.stack([old, new], axis=1), axis=0, return_inverse=True
         )
@@ -178,7 +212,9 @@ class DynselMorphologizer(DynselComponent):
                 for id_ in (one, other)
             )
             both = {**mine, **found} if self.cfg["overwrite"] else {**found, **mine}
-            merged.append(morphology.add(both))
+            merged.append(vocab.morphology.add(both))
+            # It may be known from a memory zone, and its string be lost with that.
+            strings.add(Morphology.dict_to_feats(both))
         return np.array(merged, dtype="uint64")[inverse.reshape(-1)]
 
     def compare(self, examples: list[Example], batch: LabelBatch) -> Verdicts:
@@ -268,7 +304,7 @@ class DynselMorphologizer(DynselComponent):
                     strict=True,
                 )
             )
-            found = {pair: names.find(*pair, strings) for pair in set(pairs)}
+            found = {pair: names.find(*pair, strings) for pair in dict.fromkeys(pairs)}
             starts = hand_on_starts(read_sent_starts(reference), of_reference)
         else:
             pos = example.get_aligned("POS", as_string=True)
@@ -280,7 +316,7 @@ class DynselMorphologizer(DynselComponent):
                 else (pos[word], feats[word])
                 for word in words
             ]
-            found = {pair: names.get(*pair) for pair in set(pairs)}
+            found = {pair: names.get(*pair) for pair in dict.fromkeys(pairs)}
             given = [start or 0 for start in example.get_aligned_sent_starts()]
             starts = hand_on_starts(np.array(given, dtype="int32"), words)
         for pair, label in found.items():
@@ -322,6 +358,14 @@ def join_label(pos: str, feats: str) -> str:
     if pos:
         parts.append(f"{POS}={pos}")
     return SEPARATOR.join(sorted(parts)) or EMPTY
+
+
+def _list_strings(parts: dict[str, str]) -> Iterable[str]:
+    """The strings that spaCy keeps for the parts of a label."""
+    for name, values in parts.items():
+        if name != POS:
+            yield name
+            yield from (f"{name}={value}" for value in values.split(","))
 
 
 def _find_labels(example: Example) -> Iterable[str]:

@@ -179,12 +179,14 @@ def _check_learner(learner: Any, found: dict[str, Any]) -> None:
         )
     else:
         states = found["states"]
+        parts = learner.parts
+        n_outputs = learner.n_labels if parts is None else parts.n_outputs
         good = (
             good
             and len(states) == len(keys)
             and len(found["numbers"]) == 4
             and int(states[states < NO_ROW].sum(dtype="uint64")) == n_weights
             and len(found["labels"]) == n_weights
-            and int(found["labels"].max(initial=0)) < max(1, learner.n_labels)
+            and int(found["labels"].max(initial=0)) < max(1, n_outputs)
         )
     check_state(good, "its arrays are malformed")

@@ -346,7 +346,6 @@ def mix_morphology_weights() -> None:
     refuse(make, program=tagger.main.program)
     refuse(make, whole_index=scorer.weights.index[:-1])
     refuse(make, whole_slots=scorer.wholes.slots[:-1])
-    refuse(make, seen=None)
     learner = engine.main.learners[0]
     settings, program = engine.main.used_settings, engine.main.program
     wholes = engine.main.has_wholes

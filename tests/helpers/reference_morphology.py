@@ -4,7 +4,6 @@ It shares with the package what reference.py shares: the contents of a model fil
 """
 
 from collections import defaultdict
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -91,6 +90,7 @@ class ReferenceMorphologizer:
             )
             for name in ("class", "cluster")
         }
+        self.known_scores: dict[tuple[int, bool], np.ndarray] = {}
         self.lexical: dict[str, dict[int, int]] = {}
         self.said = [self.describe(label) for label in self.labels]
         self.values = {
@@ -154,9 +154,13 @@ class ReferenceMorphologizer:
             state = mix(state, value)
         return finish(state)
 
-    @cache
     def score(self, key: int, with_wholes: bool) -> np.ndarray:
         """What a feature adds to each label."""
+        if (key, with_wholes) not in self.known_scores:
+            self.known_scores[key, with_wholes] = self.add_up(key, with_wholes)
+        return self.known_scores[key, with_wholes]
+
+    def add_up(self, key: int, with_wholes: bool) -> np.ndarray:
         scores = np.zeros(len(self.labels), dtype=int)
         of_parts = self.part_weights.get(key, {})
         of_wholes = self.whole_weights.get(key, {}) if with_wholes else {}
