@@ -461,8 +461,16 @@ class FactoredForm:
         parts: LabelParts,
         **options: Any,
     ) -> FactoredScorer:
-        arrays = [packed[name] for name in FactoredForm.parts]
-        return FactoredScorer(program, parts, *arrays, scale=scale, **options)
+        return FactoredScorer(
+            program,
+            parts,
+            packed["index"],
+            packed["slots"],
+            packed["starts"],
+            packed["wholes"],
+            scale=scale,
+            **options,
+        )
 
 
 class SlotForm:

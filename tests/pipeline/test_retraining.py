@@ -100,6 +100,7 @@ def test_labels_added_after_loading_with_state(tmp_path):
 
 READ = {
     "dynsel_tagger": lambda doc: [token.tag_ for token in doc],
+    "dynsel_morphologizer": lambda doc: [(t.pos_, str(t.morph)) for t in doc],
     "dynsel_ner": lambda doc: [token.ent_iob_ + token.ent_type_ for token in doc],
     "dynsel_parser": lambda doc: [(token.head.i, token.dep_) for token in doc],
 }

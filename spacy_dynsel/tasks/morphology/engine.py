@@ -12,6 +12,7 @@ from ...base.templates import Templates
 from ...core.forms.factored import N_CANDIDATES
 from ...core.forms.packing import MAX_LABELS
 from ...core.label_parts import LabelParts
+from ...core.leads import NEVER
 from ...core.model_file import require
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ..classifier import Classifier, FactoredForm, Inputs, find_columns
@@ -26,7 +27,6 @@ from ..labelling.engine import (
 from ..labelling.gold import GoldDoc, take_words
 from ..labelling.history import History
 from ..labelling.sentences import LabelBatch
-from ..margins import NEVER
 from ..word_tables import N_RESERVED
 from .decode import predict
 from .labels import (
