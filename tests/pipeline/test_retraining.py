@@ -106,6 +106,8 @@ READ = {
 }
 
 
+# Some features of a word are new: they are not learned.
+@pytest.mark.filterwarnings("ignore:.*DW110")
 @pytest.mark.parametrize("name", CONFIGS)
 def test_corrections_move_what_is_wrong_and_little_else(name):
     config = {"branches": 0} if name == "dynsel_parser" else {}
