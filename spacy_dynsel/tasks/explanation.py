@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.templates import Templates
-from .margins import NEVER
+from ..core.leads import NEVER
 
 
 class Explanation(NamedTuple):

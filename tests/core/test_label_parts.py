@@ -116,7 +116,7 @@ class ReferenceLearner:
         ]
         self.n_parts = parts.n_parts
         # What the first of three checkpoints asks for is half as much.
-        self.margins = [options.margin / 2, options.margin, options.margin]
+        self.margins = [options.margin] * 3
         self.weights, self.squares = {}, {}
         self.has_tie = False
 

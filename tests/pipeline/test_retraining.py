@@ -100,11 +100,14 @@ def test_labels_added_after_loading_with_state(tmp_path):
 
 READ = {
     "dynsel_tagger": lambda doc: [token.tag_ for token in doc],
+    "dynsel_morphologizer": lambda doc: [(t.pos_, str(t.morph)) for t in doc],
     "dynsel_ner": lambda doc: [token.ent_iob_ + token.ent_type_ for token in doc],
     "dynsel_parser": lambda doc: [(token.head.i, token.dep_) for token in doc],
 }
 
 
+# Some features of a word are new: they are not learned.
+@pytest.mark.filterwarnings("ignore:.*DW110")
 @pytest.mark.parametrize("name", CONFIGS)
 def test_corrections_move_what_is_wrong_and_little_else(name):
     config = {"branches": 0} if name == "dynsel_parser" else {}

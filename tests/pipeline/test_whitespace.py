@@ -54,6 +54,7 @@ def insert(doc: Doc, gaps: list[Gap]) -> Doc:
     """A doc with white space between its words, and all its annotation. White space
     within an entity belongs to it, and may belong to one that it stands beside."""
     words, spaces, tags, pos, heads, deps, ents, starts = ([] for _ in range(8))
+    morphs = []
     new = []
     has_heads = doc.has_annotation("DEP")
     by_place = {
@@ -69,6 +70,7 @@ def insert(doc: Doc, gaps: list[Gap]) -> Doc:
             spaces.append(False)
             tags.append("_SP" if gap.takes else "")
             pos.append("SPACE")
+            morphs.append("Foo=Bar" if gap.takes else None)
             heads.append(max(i - 1, 0))
             deps.append("dep")
             start = None
@@ -91,6 +93,7 @@ def insert(doc: Doc, gaps: list[Gap]) -> Doc:
         spaces.append(bool(token.whitespace_))
         tags.append(token.tag_)
         pos.append(token.pos_)
+        morphs.append(token.morph if token.has_morph() else None)
         heads.append(token.head.i)
         deps.append(token.dep_)
         start = {1: True, -1: False}.get(token.sent_start)
@@ -99,7 +102,7 @@ def insert(doc: Doc, gaps: list[Gap]) -> Doc:
         starts.append(start)
         ent = token.ent_type_
         ents.append("" if token.ent_iob == 0 else f"{token.ent_iob_}-{ent}".rstrip("-"))
-    return Doc(
+    spaced = Doc(
         doc.vocab,
         words=words,
         spaces=spaces,
@@ -110,6 +113,10 @@ def insert(doc: Doc, gaps: list[Gap]) -> Doc:
         sent_starts=None if has_heads else starts,
         ents=ents if doc.has_annotation("ENT_IOB") else None,
     )
+    for token, morph in zip(spaced, morphs, strict=True):
+        if morph is not None:
+            token.set_morph(morph)
+    return spaced
 
 
 def words_of(doc):

@@ -11,6 +11,7 @@ from ...base.templates import Template, Templates
 from ...core.forms.factored import N_CANDIDATES
 from ...core.forms.packing import MAX_LABELS
 from ...core.label_parts import LabelParts
+from ...core.leads import NEVER
 from ...core.model_file import require
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ..classifier import Classifier, FactoredForm, Inputs, find_columns
