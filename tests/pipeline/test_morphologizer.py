@@ -20,6 +20,7 @@ from helpers.morphologizer import (
     train_morphologizer,
 )
 from spacy_dynsel.confidence.reliability import fit_confidence
+from spacy_dynsel.tasks.morphology.engine import MIN_SEEN
 
 NAME = "dynsel_morphologizer"
 INF = float("inf")
@@ -526,18 +527,18 @@ def test_margin_infinity_is_the_full_model(nlp, morphologizer):
     morphologizer.margin = INF
     full = morphologizer.predict(docs)
     statistics = morphologizer.statistics(docs)
-    assert statistics["stages"] == [0.0, 0.0, 1.0]
-    assert statistics["labels"] == [len(morphologizer.labels)] * 3
+    assert statistics["stages"] == [0.0, 0.0, 0.0, 1.0]
+    assert statistics["labels"] == [len(morphologizer.labels)] * 4
     again = morphologizer.engine.predict_without_exit(docs)
     assert again.labels.tolist() == full.labels.tolist()
     morphologizer.margin = 0.0
-    assert morphologizer.statistics(docs)["stages"] == [1.0, 0.0, 0.0]
-    for bad in (-1.0, "x", [1.0], [1.0, 2.0, 3.0]):
+    assert morphologizer.statistics(docs)["stages"] == [1.0, 0.0, 0.0, 0.0]
+    for bad in (-1.0, "x", [1.0], [1.0, 2.0]):
         with pytest.raises(ValueError, match="DS020"):
             morphologizer.margin = bad
 
 
-@pytest.mark.parametrize("margin", [0.0, 2.0, 15.0, [30.0, 3.0], INF])
+@pytest.mark.parametrize("margin", [0.0, 2.0, 15.0, [30.0, 3.0, 3.0], INF])
 def test_explanations_agree_with_predictions(nlp, morphologizer, margin):
     morphologizer.margin = margin
     for doc in make_many(nlp, 10):
@@ -557,7 +558,7 @@ def test_frequent_words_keep_to_labels_they_were_seen_with(nlp):
     """All of them, unless nothing is to be left out."""
     golds = [
         Doc(nlp.vocab, words=["x", "run"], pos=["X", "VERB" if i % 2 else "NOUN"])
-        for i in range(60)
+        for i in range(MIN_SEEN)
     ]
     examples = [Example(Doc(nlp.vocab, words=["x", "run"]), gold) for gold in golds]
     morphologizer = train_morphologizer(nlp, examples, n_updates=2)

@@ -25,7 +25,6 @@ from ..labelling.engine import (
 )
 from ..labelling.gold import GoldDoc, take_words
 from ..labelling.history import History
-from ..margins import NEVER
 from ..word_tables import N_RESERVED
 from .decode import predict
 from .labels import (
