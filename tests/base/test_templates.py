@@ -14,12 +14,14 @@ from spacy_dynsel.base.templates import (
 from spacy_dynsel.tasks.arc_eager import places as parse_places
 from spacy_dynsel.tasks.bilou import engine as bilou
 from spacy_dynsel.tasks.lemmas import engine as lemmas
+from spacy_dynsel.tasks.morphology import engine as morphology
 from spacy_dynsel.tasks.tagging import engine as tagging
 
 PLACES = {
     "tagger": tagging.PLACES,
     "ner": bilou.PLACES,
     "lemmatizer": lemmas.PLACES,
+    "morphologizer": morphology.PLACES,
 }
 
 

@@ -22,6 +22,9 @@ def make_treebank(vocab):
             name,
             verb,
             tags=["DT", "NN", "VBZ", "IN", "NNP"],
+            pos=["DET", "NOUN", "VERB", "ADP", "PROPN"],
+            morphs=["", "Number=Sing", "Number=Sing", "", "Number=Sing"],
+            lemmas=["the", "band", verb[:-1], "in", name],
             heads=[1, 2, 2, 4, 2],
             deps=["det", "nsubj", "ROOT", "case", "obl"],
         )
@@ -56,7 +59,7 @@ def test_two_corpora(tmp_path):
     )
     best = tmp_path / "out" / "model-best"
     scores = evaluate(best, tmp_path / "dev", gold_preproc=True, silent=True)
-    for name in ("tag_acc", "dep_las", "ents_f"):
+    for name in ("tag_acc", "pos_acc", "morph_acc", "dep_las", "lemma_acc", "ents_f"):
         assert scores[name] == 1.0, name
     # Each component knows its task in the other corpus as well: docs without entity
     # annotation have not taught that there are no entities.

@@ -16,7 +16,7 @@ from spacy_dynsel.base.templates import default_templates
 
 PIPELINES = {
     "parser": ["tagger", "parser"],
-    "pipeline": ["tagger", "parser", "ner"],
+    "pipeline": ["tagger", "morphologizer", "parser", "lemmatizer", "ner"],
 }
 QUICK = {
     "training.max_epochs": 4,
@@ -34,7 +34,9 @@ def paths(tmp_path):
     for words, heads, deps in TRAIN_DATA:
         tags = [f"T{dep[0]}" for dep in deps.split()]
         ents = ["B-GPE" if w in ("London", "Berlin") else "O" for w in words.split()]
-        docs.append(make_doc(nlp, words, heads, deps, tags=tags, ents=ents))
+        pos = ["PUNCT" if word == "." else "NOUN" for word in words.split()]
+        annotation = {"tags": tags, "pos": pos, "lemmas": words.lower().split()}
+        docs.append(make_doc(nlp, words, heads, deps, ents=ents, **annotation))
     DocBin(docs=docs * 10).to_disk(tmp_path / "train.spacy")
     DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
     return {
@@ -91,7 +93,8 @@ def test_shipped_configs_train(paths, name, tmp_path):
         assert evaluated[key] == pytest.approx(trained[key])
         assert evaluated[key] > 0.9
     if name == "pipeline":
-        assert evaluated["ents_f"] == 1.0
+        for key in ("pos_acc", "lemma_acc", "ents_f"):
+            assert evaluated[key] == 1.0
 
 
 def test_two_trainings_write_the_same_model(paths, tmp_path):

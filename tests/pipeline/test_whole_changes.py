@@ -443,7 +443,7 @@ def test_labels_outlive_zones():
     learn_in_a_zone(nlp, "first_seen_in_a_zone_")
     assert "first_seen_in_a_zone_L1" in pipe.labels
     assert "first_seen_in_a_zone_L1" in nlp.vocab.strings
-    assert annotate(nlp)[1][3] == "first_seen_in_a_zone_L1"
+    assert annotate(nlp)[1][6] == "first_seen_in_a_zone_L1"
 
 
 def test_labels_first_seen_in_a_zone_are_written_after_it():

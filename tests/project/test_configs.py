@@ -47,7 +47,8 @@ def test_names_are_short(path):
     """The columns of the training table are called by the names of components, of which
     it shows the first characters."""
     config = load_config(path)
-    assert set(config["nlp"]["pipeline"]) <= {"tagger", "parser", "ner", "lemmatizer"}
+    known = {"tagger", "morphologizer", "parser", "lemmatizer", "ner"}
+    assert set(config["nlp"]["pipeline"]) <= known
     for name, block in config["components"].items():
         assert block["factory"] == f"dynsel_{name}"
 
