@@ -49,6 +49,9 @@ def write_corpus(path, n=60, annotated=True):
             nlp.vocab,
             words=words,
             tags=[word[-1].upper() for word in words],
+            pos=["NOUN" if word[-1] == "x" else "VERB" for word in words],
+            morphs=["Number=Sing" if word[-1] == "y" else "" for word in words],
+            lemmas=[word[0] for word in words],
             heads=[0, 0, 1, 2, 3, 4],
             deps=["ROOT", "a", "b", "a", "b", "a"],
         )
