@@ -474,6 +474,20 @@ class DynselComponent(StoredComponent):
                 )
         return len(new)
 
+    def _add_label_early(self, label: str) -> int:
+        """Add a label, if the component is not initialized yet.
+
+        RETURNS (int): 1, or 0 if the label is there already.
+        """
+        known = self._known_labels
+        if label in known:
+            return 0
+        if self.engine.is_initialized:
+            raise ValueError(
+                Errors.DS043.format(name=self.name, label=label, n_labels=len(known))
+            )
+        return self._add_labels([label])
+
     def _get_confidence_settings(self) -> dict[str, Any]:
         return {name: self.cfg[name] for name in self.confidence_settings}
 
@@ -522,6 +536,18 @@ def as_list(docs: Iterable[Doc]) -> list[Doc]:
     if isinstance(docs, Doc):
         return [docs]
     return docs if isinstance(docs, list) else list(docs)
+
+
+def match_labels(docs: list[Doc], predictions: Any) -> np.ndarray:
+    """The labels of all tokens of docs, see join_labels, or an error if there are more
+    or fewer of these."""
+    labels = join_labels(predictions, "labels")
+    n_tokens = sum(map(len, docs))
+    if n_tokens != len(labels):
+        raise ValueError(
+            Errors.DS045.format(n_predictions=len(labels), n_tokens=n_tokens)
+        )
+    return labels
 
 
 def join_labels(predictions: Any, name: str) -> np.ndarray:

@@ -176,15 +176,7 @@ class DynselLemmatizer(DynselComponent):
         RETURNS (int): 1, or 0 if the label is there already.
         """
         self._check_script(label)
-        if label in self.labels:
-            return 0
-        if self.engine.is_initialized:
-            raise ValueError(
-                Errors.DS043.format(
-                    name=self.name, label=label, n_labels=len(self.labels)
-                )
-            )
-        return self._add_labels([label])
+        return self._add_label_early(label)
 
     def set_lookups(self, lookups: Lookups | dict[str, Any] | None) -> None:
         """Set lemmas that are given and not predicted. They are saved with the model.

@@ -32,11 +32,11 @@ from ..spacy_io.tokens import (
     read_sent_starts,
 )
 from ..tasks.labelling.batch import LabelBatch
-from ..tasks.labelling.gold import GoldDoc
+from ..tasks.labelling.gold import GoldDoc, with_labels
 from ..tasks.labelling.train import MISSING
 from ..tasks.morphology.engine import MorphologyEngine
 from ..tasks.morphology.labels import EMPTY, POS, SEPARATOR, find_fault, split_label
-from .component import DynselComponent, Verdicts, as_list, join_labels
+from .component import DynselComponent, Verdicts, as_list, match_labels
 from .confidences import MORPH, write_tokens
 from .names import Names, check_label
 
@@ -151,12 +151,7 @@ class DynselMorphologizer(DynselComponent):
         batch_tag_ids (LabelBatch): What predict returned, or a list of such arrays.
         """
         docs = as_list(docs)
-        labels = join_labels(batch_tag_ids, "labels")
-        n_tokens = sum(map(len, docs))
-        if n_tokens != len(labels):
-            raise ValueError(
-                Errors.DS045.format(n_predictions=len(labels), n_tokens=n_tokens)
-            )
+        labels = match_labels(docs, batch_tag_ids)
         overwrite, extend = bool(self.cfg["overwrite"]), bool(self.cfg["extend"])
         names = self._get_names_of(batch_tag_ids)
         with_leads = getattr(batch_tag_ids, "leads", None) is not None
@@ -243,15 +238,7 @@ class DynselMorphologizer(DynselComponent):
         RETURNS (int): 1, or 0 if the label is there already.
         """
         label = self._normalize(label)
-        if label in self.labels:
-            return 0
-        if self.engine.is_initialized:
-            raise ValueError(
-                Errors.DS043.format(
-                    name=self.name, label=label, n_labels=len(self.labels)
-                )
-            )
-        return self._add_labels([label])
+        return self._add_label_early(label)
 
     def get_gold(self, example: Example) -> GoldDoc:
         """What is known about the labels of a predicted doc, aligned where the words
@@ -320,15 +307,10 @@ class DynselMorphologizer(DynselComponent):
             given = [start or 0 for start in example.get_aligned_sent_starts()]
             starts = hand_on_starts(np.array(given, dtype="int32"), words)
         for pair, label in found.items():
-            if label is None:
-                if warns:
-                    self._warn_of(pair, strings, len(names.labels))
-                found[pair] = MISSING
-        labels = np.full(len(example.predicted), MISSING, dtype="int32")
-        labels.put(words, np.array([found[pair] for pair in pairs], dtype="int32"))
-        sent_starts = np.zeros(len(labels), dtype="int32")
-        sent_starts.put(words, starts)
-        return GoldDoc(example.predicted, labels, sent_starts)
+            if label is None and warns:
+                self._warn_of(pair, strings, len(names.labels))
+        labels = [MISSING if (label := found[one]) is None else label for one in pairs]
+        return with_labels(example.predicted, words, labels, starts)
 
     def _warn_of(
         self, pair: tuple[Any, Any], strings: StringStore, n_labels: int

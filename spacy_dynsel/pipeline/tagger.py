@@ -19,10 +19,10 @@ from ..spacy_io.tokens import (
     read_sent_starts,
 )
 from ..tasks.labelling.batch import LabelBatch
-from ..tasks.labelling.gold import GoldDoc
+from ..tasks.labelling.gold import GoldDoc, with_labels
 from ..tasks.labelling.train import MISSING, NOT
 from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
-from .component import DynselComponent, Verdicts, as_list, join_labels
+from .component import DynselComponent, Verdicts, as_list, match_labels
 from .confidences import TAG, write_tokens
 from .names import Names, check_label
 
@@ -110,12 +110,7 @@ class DynselTagger(DynselComponent):
         batch_tag_ids (LabelBatch): What predict returned, or a list of such arrays.
         """
         docs = as_list(docs)
-        labels = join_labels(batch_tag_ids, "labels")
-        n_tokens = sum(map(len, docs))
-        if n_tokens != len(labels):
-            raise ValueError(
-                Errors.DS045.format(n_predictions=len(labels), n_tokens=n_tokens)
-            )
+        labels = match_labels(docs, batch_tag_ids)
         overwrite = bool(self.cfg["overwrite"])
         names = self._get_names_of(batch_tag_ids)
         with_leads = getattr(batch_tag_ids, "leads", None) is not None
@@ -155,15 +150,7 @@ class DynselTagger(DynselComponent):
         RETURNS (int): 1, or 0 if the label is there already.
         """
         check_label(self.name, label)
-        if label in self.labels:
-            return 0
-        if self.engine.is_initialized:
-            raise ValueError(
-                Errors.DS043.format(
-                    name=self.name, label=label, n_labels=len(self.labels)
-                )
-            )
-        return self._add_labels([label])
+        return self._add_label_early(label)
 
     def get_gold(self, example: Example) -> GoldDoc:
         """What is known about the labels of a predicted doc, aligned where the words
@@ -222,12 +209,8 @@ class DynselTagger(DynselComponent):
                         name=self.name, tag=name, n_labels=len(names.labels)
                     )
                 )
-        labels = np.full(len(example.predicted), MISSING, dtype="int32")
-        known = [MISSING if found[tag] is None else found[tag] for tag in tags]
-        labels.put(words, np.array(known, dtype="int32"))
-        sent_starts = np.zeros(len(labels), dtype="int32")
-        sent_starts.put(words, starts)
-        return GoldDoc(example.predicted, labels, sent_starts)
+        labels = [MISSING if (label := found[tag]) is None else label for tag in tags]
+        return with_labels(example.predicted, words, labels, starts)
 
 
 def _tag_strings(doc: Doc) -> Iterator[str]:

@@ -45,6 +45,22 @@ def take_words(gold: GoldDoc) -> GoldWords:
     return GoldWords(gold.doc, words, gold.labels[words], starts)
 
 
+def with_labels(
+    doc: Doc, words: np.ndarray, labels: Sequence[int], starts: np.ndarray
+) -> GoldDoc:
+    """A doc with what is known about its words.
+
+    words (array): The words.
+    labels (Sequence[int]), starts (array): Of each word its label and whether a
+        sentence starts there.
+    """
+    of_tokens = np.full(len(doc), MISSING, dtype="int32")
+    of_tokens.put(words, np.array(labels, dtype="int32"))
+    sent_starts = np.zeros(len(doc), dtype="int32")
+    sent_starts.put(words, starts)
+    return GoldDoc(doc, of_tokens, sent_starts)
+
+
 def without_labels(doc: Doc) -> GoldWords:
     """A doc that is to be tagged."""
     labels = np.full(len(doc), MISSING, dtype="int32")
