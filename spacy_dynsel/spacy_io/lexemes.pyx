@@ -20,6 +20,7 @@ from spacy.strings import get_string_id
 
 from ..core.hashing cimport fold, hash_bytes, mix
 from ..core.lexicon cimport FIRST_VALUE, UNKNOWN, find_record
+from ..core.search cimport find_place
 from .layout cimport TextC, get_text
 
 from ..base.errors import Errors
@@ -357,19 +358,9 @@ cdef int get_case(
 cdef uint32_t find_value(
     const uint64_t[::1] keys, const uint32_t[::1] values, uint64_t key
 ) noexcept nogil:
-    """Binary search; UNKNOWN where the key is missing."""
-    cdef Py_ssize_t low = 0
-    cdef Py_ssize_t high = keys.shape[0]
-    cdef Py_ssize_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < keys.shape[0] and keys[low] == key:
-        return values[low]
-    return UNKNOWN
+    """The value of a key; UNKNOWN where it is missing."""
+    cdef Py_ssize_t place = find_place(keys, key)
+    return UNKNOWN if place < 0 else values[place]
 
 
 cdef bint is_common_space(uint64_t orth) noexcept nogil:

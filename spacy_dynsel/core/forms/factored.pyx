@@ -17,6 +17,7 @@ from ...base.errors import Errors
 
 from ..leads cimport NEVER, NO_RIVAL, get_margin
 from ..program cimport MAX_PLACES, Program, get_key
+from ..search cimport find_place
 from ..typedefs cimport feat_t, uint32_t
 from .cached cimport add_stage, sum_fused
 from .packing cimport PackedWeights, add_features, add_weights
@@ -210,20 +211,6 @@ cdef inline void add_candidate(
     found.scores[place] = score
     found.labels[place] = <uint16_t>label
     found.n += 1
-
-
-cdef Py_ssize_t find_place(const uint64_t[::1] keys, uint64_t key) noexcept nogil:
-    """Binary search; -1 where the key is missing."""
-    cdef Py_ssize_t low = 0
-    cdef Py_ssize_t high = keys.shape[0]
-    cdef Py_ssize_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < keys.shape[0] and keys[low] == key else -1
 
 
 cdef int check_seen(

@@ -1,3 +1,6 @@
+from libcpp.vector cimport vector
+
+from ...core.forms.word_scorer cimport WordScorer
 from ...core.program cimport ProgramC
 from ...core.typedefs cimport atom_t
 from ..run cimport REACH_C
@@ -37,9 +40,11 @@ cdef inline void write_label(
 cdef class History:
     cdef readonly list columns
     cdef readonly object values
+    cdef vector[atom_t] _highest      # by column
     cdef HistoryC c
 
     cdef int check(self, const ProgramC* program, int n_labels) except -1
+    cdef int check_scorer(self, WordScorer scorer) except -1
 
 
 cdef int count_free_templates(const ProgramC* program, int n_stages) noexcept nogil

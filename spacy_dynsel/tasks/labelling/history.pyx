@@ -35,6 +35,7 @@ cdef class History:
         self.c.n_labels = values.shape[0] - 1
         self.c.carried = -1 if carried is None else columns.index(carried)
         self.c.values = &values[0, 0]
+        self._highest = self.values.max(axis=0).tolist()
 
     cdef int check(self, const ProgramC* program, int n_labels) except -1:
         """Raise an error unless templates read what is there."""
@@ -45,6 +46,16 @@ cdef class History:
             or program.n_values > (2 * REACH_C + 1) * self.c.n_columns
         ):
             raise ValueError(Errors.DS216.format(what="templates and labels"))
+        return 0
+
+    cdef int check_scorer(self, WordScorer scorer) except -1:
+        """Raise an error unless a scorer has room for all that labels say."""
+        cdef size_t i
+        self.check(&scorer.program.c, scorer.n_labels)
+        for i in range(scorer.dynamic_limits.size()):
+            limit = scorer.dynamic_limits[i]
+            if self._highest[limit.column] >= limit.n_values:
+                raise ValueError(Errors.DS216.format(what="a scorer and its labels"))
         return 0
 
 

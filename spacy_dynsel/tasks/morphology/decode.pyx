@@ -94,14 +94,8 @@ cdef int check_scorer(
     Lexicon lexicon, LexemeReader reader, FactoredScorer scorer, History history
 ) except -1:
     """Raise an error unless these can predict together."""
-    cdef size_t i
     reader.check_scorer(lexicon, scorer)
-    history.check(&scorer.program.c, scorer.n_labels)
-    for i in range(scorer.dynamic_limits.size()):
-        limit = scorer.dynamic_limits[i]
-        if history.values[:, limit.column].max() >= limit.n_values:
-            raise ValueError(Errors.DS216.format(what="a scorer and its labels"))
-    return 0
+    return history.check_scorer(scorer)
 
 
 def predict(
