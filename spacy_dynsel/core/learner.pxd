@@ -101,6 +101,8 @@ cdef class Learner:
     cdef vector[float] gradient
     cdef vector[uint8_t] is_touched
     cdef vector[int] touched
+    cdef uint64_t row_stamp           # counts the rows that moved,
+    cdef vector[uint64_t] stamps      # and says by output which was the last
 
     cdef int count(self, const ContextC* context) except -1 nogil
     cdef int step(
@@ -122,6 +124,8 @@ cdef class Learner:
 
     cdef int _resize(self, int n_labels) except -1
     cdef void _find_rows(self, bint counts) noexcept nogil
+    cdef int _move_row(self, const FeatureC* feature) except -1 nogil
+    cdef void _move_weight(self, WeightC* weight, float g) noexcept nogil
     cdef int _touch(self, size_t first, size_t end) except -1 nogil
     cdef int _touch_label(self, int label, float gradient) except -1 nogil
     cdef int _touch_output(self, int output, float gradient) except -1 nogil

@@ -81,6 +81,7 @@ cdef class Learner:
         self.n_steps = 0
         self.corrects = False
         self.largest = 0
+        self.row_stamp = 0
         self.margins = settings.stage_margins(program.c.n_stages)
         self.table.make_room(program.c.n_templates)
         self.features.resize(program.c.n_templates)
@@ -103,6 +104,7 @@ cdef class Learner:
             self.reach.assign(self.program.c.n_templates, n_outputs)
         self.gradient.resize(n_outputs)
         self.is_touched.resize(n_outputs)
+        self.stamps.resize(n_outputs)
         self.n_labels = n_labels
         self.n_outputs = n_outputs
         return 0
@@ -459,14 +461,11 @@ cdef class Learner:
         """Move the weights of all features. A feature takes part in the prefix of its own
         stage and in all later ones, so that gradients add up from the last stage to the
         first."""
-        cdef int stage, i, output
+        cdef int stage, i
         cdef int first = self.n_features
         cdef int end
         cdef size_t move = self.moves.size()
         cdef size_t end_move
-        cdef float g
-        cdef EntryC* row
-        cdef WeightC* weight
         for stage in range(self.program.c.n_stages - 1, -1, -1):
             end = first
             while first > 0 and self.features[first - 1].stage == stage:
@@ -478,18 +477,37 @@ cdef class Learner:
             if self.touched.empty():
                 continue
             for i in range(first, end):
-                row = self.features[i].row
-                for output in self.touched:
-                    g = self.gradient[output]
-                    if g == 0 or output >= self.features[i].n_outputs:
-                        continue
-                    weight = self.table.find_weight(row, output)
-                    if self.optimizer == ADAGRAD:
-                        take_step(&weight.value, &weight.squares, g, self.eta, self.delta)
-                    else:
-                        weight.squares += g * g
-                        weight.value += g
+                self._move_row(&self.features[i])
         return 0
+
+    cdef int _move_row(self, const FeatureC* feature) except -1 nogil:
+        """Move the weights of one feature: in one pass those that it has, then those that
+        are new. Rows can be long, so that none is searched twice."""
+        cdef WeightC* weights = self.table.get_weights(feature.row)
+        cdef int output
+        cdef float g
+        self.row_stamp += 1
+        for i in range(feature.row.n):
+            g = self.gradient[weights[i].label]
+            if g != 0:
+                self._move_weight(&weights[i], g)
+                self.stamps[weights[i].label] = self.row_stamp
+        for output in self.touched:
+            g = self.gradient[output]
+            if (
+                g != 0
+                and output < feature.n_outputs
+                and self.stamps[output] != self.row_stamp
+            ):
+                self._move_weight(self.table.add_weight(feature.row, output), g)
+        return 0
+
+    cdef inline void _move_weight(self, WeightC* weight, float g) noexcept nogil:
+        if self.optimizer == ADAGRAD:
+            take_step(&weight.value, &weight.squares, g, self.eta, self.delta)
+        else:
+            weight.squares += g * g
+            weight.value += g
 
     cdef int _touch(self, size_t first, size_t end) except -1 nogil:
         """Add some moves to the gradient."""

@@ -108,8 +108,13 @@ class WeightTable : public KeyTable<Entry> {
         Weight* weight = get_weights(row);
         for (int i = 0; i < row->n; ++i)
             if (weight[i].label == label) return weight + i;
+        return add_weight(row, label);
+    }
+
+    // A new weight of a label that the row does not have.
+    Weight* add_weight(Entry* row, uint32_t label) {
         if ((row->n & (row->n - 1)) == 0) move_row(row);
-        weight = get_weights(row) + row->n;
+        Weight* weight = get_weights(row) + row->n;
         *weight = Weight{0, 0, label};
         ++row->n;
         return weight;

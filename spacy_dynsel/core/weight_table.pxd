@@ -41,6 +41,7 @@ cdef extern from "weight_table.hpp" namespace "dynsel" nogil:
         EntryC* claim_row(feat_t key, uint32_t cutoff)
         WeightC* get_weights(const EntryC* row)
         WeightC* find_weight(EntryC* row, uint32_t label) except +
+        WeightC* add_weight(EntryC* row, uint32_t label) except +
 
     cdef struct RankWeightC "dynsel::RankWeight":
         feat_t key

@@ -117,7 +117,7 @@ class DynselMorphologizer(DynselComponent):
 
     defaults: ClassVar[dict[str, Any]] = {
         **DynselComponent.defaults,
-        "margin": 16.0,
+        "margin": 20.0,
         "overwrite": True,
         "extend": False,
     }

@@ -89,12 +89,12 @@ def make_tagger(
 
 DEFAULT_MORPHOLOGIZER_MODEL = {
     "@architectures": "spacy_dynsel.DynamicMorphologizer.v1",
-    "seeds": 2,
+    "seeds": 1,
     "class_min_count": 10,
     "class_min_share": 0.4,
     "folds": None,
     "templates": _templates("morphologizer"),
-    "learner": _learner(margin=15.0, prune=1.75, **labelling.DEFAULTS),
+    "learner": _learner(margin=15.0, prune=2.75, **labelling.DEFAULTS),
 }
 
 

@@ -26,9 +26,6 @@ from ..core.recorder import Recorder
 from .training_state import check_state, describe_settings, read_settings
 
 SEED_STEP = 1000
-# Weights of whole labels that are up to this many times as large as what is pruned
-# elsewhere are pruned, where labels have parts.
-WHOLE_PRUNE = 2.0
 
 
 class Inputs(NamedTuple):
@@ -276,7 +273,11 @@ class Classifier(Part):
             keys, labels, values = mean_weights(self.learners)
             # Learners may have gone on with more labels.
             keys, labels, weights, scale = compile_weights(
-                keys, labels, values, self.n_outputs, self._find_smallest(labels)
+                keys,
+                labels,
+                values,
+                self.n_outputs,
+                self.used_settings.smallest_weight,
             )
             packed = self.form.pack(keys, labels, weights, self.n_labels, **options)
             self._make_scorer(packed, scale, options)
@@ -308,15 +309,6 @@ class Classifier(Part):
         loaded.label_parts = options.get("parts")
         loaded._make_scorer(packed, scale, options)
         return loaded
-
-    def _find_smallest(self, labels: np.ndarray) -> float | np.ndarray:
-        """The size up to which weights are pruned. There are many weights for whole
-        labels, which have parts to lean on."""
-        smallest = self.used_settings.smallest_weight
-        if self.label_parts is None:
-            return smallest
-        is_whole = labels >= self.label_parts.n_parts
-        return np.where(is_whole, WHOLE_PRUNE * smallest, smallest)
 
     def _make_scorer(
         self, packed: dict[str, np.ndarray], scale: float, options: dict[str, Any]

@@ -8,7 +8,7 @@ def compile_weights(
     labels: np.ndarray,
     values: np.ndarray,
     n_labels: int,
-    smallest: float | np.ndarray,
+    smallest: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]: ...
 def quantize(values: np.ndarray, scale: float) -> np.ndarray: ...
 def pack_weights(

@@ -26,13 +26,12 @@ MAX_LABELS = LABEL_LIMIT
 MAX_WEIGHT = 127
 
 
-def compile_weights(keys, labels, values, int n_labels, smallest) -> tuple:
+def compile_weights(keys, labels, values, int n_labels, float smallest) -> tuple:
     """Weights as integers: the largest becomes MAX_WEIGHT.
 
     keys (array), labels (array), values (array): See Learner.get_weights.
     n_labels (int): The number of labels. Weights of others are dropped.
-    smallest (float or array): Weights up to this size are dropped: one for all, or for
-        each.
+    smallest (float): Weights up to this size are dropped.
     RETURNS (tuple): The keys, labels and weights (int8) that are left, and the scale.
     """
     scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
