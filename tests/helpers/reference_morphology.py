@@ -219,8 +219,9 @@ class ReferenceMorphologizer:
         n_stages = len(self.templates.checkpoints)
         given = margin
         if not isinstance(margin, list):
-            # For the word alone it counts twice.
-            given = [2 * margin, *([margin] * (n_stages - 2))][: n_stages - 1]
+            # For the word alone it counts twice, and less before the last stage.
+            shares = [2.0, *([1.0] * (n_stages - 3)), 0.7][: n_stages - 1]
+            given = [share * margin for share in shares]
         margins = [*map(self.scale_margin, given), 0.0]
         n_early = 1
         while n_early < n_stages and not any(

@@ -49,9 +49,11 @@ PLACES: dict[str, Sequence[str]] = {
 # How often a word has to occur to get only labels that it was seen with. A rarer word may
 # well have another one.
 MIN_SEEN = 100
-# What the word alone says is overruled more easily than what is said later: there, a
-# margin that is given for all stages counts this many times.
-WORD_MARGIN = 2
+# How many times a margin that is given for all stages counts after the first one, and
+# after the last but one: what the word alone says is overruled more easily than what is
+# said later.
+FIRST_SHARE = 2.0
+LAST_SHARE = 0.7
 
 
 class MorphologyEngine(LabellingEngine):
@@ -123,7 +125,8 @@ class MorphologyEngine(LabellingEngine):
 
     def _scale(self, margin: Margin, scale: float) -> list[int]:
         if self.n_stages > 1 and not isinstance(margin, list | tuple):
-            margin = [WORD_MARGIN * margin] + [margin] * (self.n_stages - 2)
+            shares = [FIRST_SHARE] + [1.0] * (self.n_stages - 3) + [LAST_SHARE]
+            margin = [share * margin for share in shares[: self.n_stages - 1]]
         return super()._scale(margin, scale)
 
     def _get_decoding_options(self) -> dict[str, Any]:
