@@ -32,7 +32,6 @@ import spacy
 from spacy.attrs import LEMMA
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import load_config
 from spacy.vocab import Vocab
 from wasabi import msg
 
@@ -58,7 +57,6 @@ from tagger import TAGGER, bare, consume, directory_mb, pipe_through, show
 from training import CACHE, CONFIGS, spacy_config, train, train_by_script
 
 OURS, SPACY, UDPIPE = CANDIDATES = ("dynsel", "spacy", "udpipe")
-TAGGED = "dynsel, with a tagger before it"
 MORPHOLOGIZER, LEMMATIZER = "morphologizer", "lemmatizer"
 TRAINABLE = "trainable_lemmatizer"
 TOK2VEC = "tok2vec"
@@ -105,19 +103,6 @@ class Entry(NamedTuple):
 
 
 # Training
-
-
-def tagged_config() -> Path:
-    """Our config, with a tagger before the others."""
-    config = load_config(CONFIGS / "lemmatizer.cfg")
-    tagger = load_config(CONFIGS / "tagger.cfg")["components"][TAGGER]
-    config["components"] = {TAGGER: tagger, **config["components"]}
-    config["nlp"]["pipeline"].insert(0, TAGGER)
-    config["training"]["annotating_components"].insert(0, TAGGER)
-    CACHE.mkdir(exist_ok=True)
-    path = CACHE / "dynsel-tagged-lemmatizer.cfg"
-    config.to_disk(path)
-    return path
 
 
 def train_ours(treebank: Treebank, config: Path, limit: int | None) -> Trained:
@@ -416,8 +401,6 @@ class Run:
         if OURS not in self.args.skip:
             config = CONFIGS / "lemmatizer.cfg"
             trained[OURS] = train_ours(treebank, config, limit)
-            if treebank.column == "xpos":
-                trained[TAGGED] = train_ours(treebank, tagged_config(), limit)
         trained |= train_peers(treebank, self.args)
         udpipe = UdpipeTagger(trained[UDPIPE].path) if UDPIPE in trained else None
         pipelines = {
