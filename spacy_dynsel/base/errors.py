@@ -502,6 +502,21 @@ class Errors(metaclass=ErrorsWithCodes):
         "forms to lemmas for each part of speech, or spaCy's Lookups with the tables "
         "'lemma_lookup' and 'lemma_exc'."
     )
+    # Cascades
+    DS240 = (
+        "There is nothing to learn: no position of the sequences has a label. Give labels "
+        "from 0 on, and -1 just where a label is not known."
+    )
+    DS241 = (
+        "The labels are not those of the cascade, which has {n_labels}, numbered from 0. "
+        "Give -1 for what it can't know."
+    )
+    DS242 = "The cascade has learned nothing yet. Call fit, or load one by from_bytes."
+    DS243 = (
+        "The arrays do not describe sequences: {what}. Give the features of all positions, "
+        "where those of each position start and where the last ones end, the number of "
+        "positions of each sequence, and a label for each position."
+    )
 
 
 class Warnings(metaclass=ErrorsWithCodes):
@@ -563,4 +578,10 @@ class Warnings(metaclass=ErrorsWithCodes):
         "its {n_labels} scripts makes it. Put such words into a lookup table, see "
         "set_lookups; or train anew with more data like these, or a smaller "
         "min_tree_freq."
+    )
+    # Cascades
+    DW240 = (
+        "The level of order {order} loses {loss:.3g}% of units ({unit}) even with alpha = "
+        "0, more than epsilon = {epsilon:.3g}%. Give more data, better features, more "
+        "epochs or a larger epsilon."
     )

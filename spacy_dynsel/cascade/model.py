@@ -1,0 +1,355 @@
+"""Structured prediction cascades (Weiss and Taskar 2010): exact labels of sequences by
+label n-grams, of which simpler models leave just a few."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base.errors import Errors
+from ..core.model_file import FileData, dump_model, load_model, require
+from .levels import MOST_LABELS, Lattices, Level, Sequences, decode
+from .settings import CascadeSettings, check_alpha
+from .training import Training, get_units, make_level
+
+FORMAT = "cascade"
+
+
+class Prediction(NamedTuple):
+    """What a cascade says about sequences.
+
+    labels (array): The label of each position.
+    leads (array): By how much the best labels with another label at the position are
+        worse, or infinity if there are none in the last lattice; None if not asked for.
+    grams (list[float]): How many n-grams a position each level looked at.
+    """
+
+    labels: np.ndarray
+    leads: np.ndarray | None
+    grams: list[float]
+
+
+@dataclass(frozen=True)
+class LevelReport:
+    """What is known about one level.
+
+    order (int): The length of its n-grams.
+    alpha (float): The part of the best path in its threshold.
+    learned_alpha (float): The same, when it was learned.
+    loss (float): The share of units that it loses, by data that it was not learned from.
+    kept (float): The share of cliques that it keeps, by the same data.
+    """
+
+    order: int
+    alpha: float
+    learned_alpha: float
+    loss: float
+    kept: float
+
+
+class Cascade:
+    """Labels sequences of feature sets by levels of rising order.
+
+    Sequences are arrays: the keys of features, one position after the other, where the
+    features of each position start (and the end of the last), and the number of positions
+    of each sequence. Keys are numbers from 0 to 2**32 - 1, such as hashes; labels are
+    numbers from 0 on.
+
+    settings (CascadeSettings): See there.
+    """
+
+    def __init__(self, settings: CascadeSettings | None = None) -> None:
+        self.settings = settings or CascadeSettings()
+        self.n_labels = 0
+        self.reports: list[LevelReport] = []
+        self._alphas: list[float] = []
+        self._filters: list[Level] = []
+        # By order.
+        self._finals: dict[int, Level] = {}
+
+    def fit(
+        self,
+        features: Any,
+        offsets: Any,
+        lengths: Any,
+        labels: Any,
+        groups: Any = None,
+    ) -> "Cascade":
+        """Learn from labelled sequences, from the beginning.
+
+        features (array): The keys of features, position after position.
+        offsets (array): Where the features of each position start, and the end.
+        lengths (array): The number of positions of each sequence.
+        labels (array): The label of each position, or -1 if it is not known.
+        groups (array): A number for each sequence. Those with the same number (of one
+            document, one writer) resemble each other, and fall into the same part of the
+            data. Each is on its own if missing.
+        RETURNS (Cascade): Itself.
+        """
+        settings = self.settings
+        sequences = read_sequences(features, offsets, lengths, labels)
+        n_labels = sequences.n_labels
+        if n_labels == 0:
+            raise ValueError(Errors.DS240)
+        folds = get_folds(groups, len(sequences), settings.folds)
+        training = Training(settings, sequences, n_labels, folds)
+        filters, finals, reports = [], {}, []
+        epsilons = settings.get_epsilons()
+        for order in range(settings.first_order, settings.order + 1):
+            if order == settings.order or settings.every_order:
+                finals[order] = training.learn_labels()
+            if order < settings.order:
+                found = training.add_filter(epsilons[order - settings.first_order])
+                filters.append(found.level)
+                reports.append(LevelReport(order, *found[1:]))
+        self.n_labels = n_labels
+        self._filters, self._finals, self.reports = filters, finals, reports
+        self._alphas = [report.alpha for report in reports]
+        return self
+
+    @property
+    def alpha(self) -> list[float]:
+        """The part of the best path in the threshold of each level that filters, in
+        [0, 1). Closer to 1 is faster and loses more. It can be set at any time, to a list
+        or to one number for all."""
+        return list(self._alphas)
+
+    @alpha.setter
+    def alpha(self, value: Any) -> None:
+        self._require_fitted()
+        values = [value] * len(self._alphas) if np.ndim(value) == 0 else list(value)
+        if len(values) != len(self._alphas):
+            raise ValueError(
+                Errors.DS022.format(
+                    name="alpha",
+                    value=value,
+                    range=f"a number in [0, 1), or a list of {len(self._alphas)}",
+                )
+            )
+        self._alphas = [check_alpha(one) for one in values]
+
+    def predict(
+        self,
+        features: Any,
+        offsets: Any,
+        lengths: Any,
+        *,
+        order: int | None = None,
+        with_leads: bool = False,
+        n_threads: int = 1,
+    ) -> Prediction:
+        """Label sequences. The arrays are those of fit, without labels.
+
+        order (int): The order of the level to label by: the highest if missing; with
+            every_order, also a lower one.
+        with_leads (bool): Whether to tell by how much labels lead.
+        n_threads (int): The number of threads. Any number gives the same labels.
+        """
+        n = len(offsets) - 1 if len(offsets) else 0
+        sequences = read_sequences(features, offsets, lengths, np.full(n, -1))
+        return self._predict(sequences, order, with_leads, n_threads)
+
+    def _predict(
+        self, sequences: Sequences, order: int | None, with_leads: bool, n_threads: int
+    ) -> Prediction:
+        self._require_fitted()
+        order = self.settings.order if order is None else order
+        if order not in self._finals:
+            raise ValueError(
+                Errors.DS021.format(
+                    name="order", value=order, known=", ".join(map(str, self._finals))
+                )
+            )
+        if n_threads < 1:
+            raise ValueError(
+                Errors.DS022.format(
+                    name="n_threads", value=n_threads, range="at least 1"
+                )
+            )
+        n_filters = order - self.settings.first_order
+        labels, leads, counts = decode(
+            sequences,
+            [*self._filters[:n_filters], self._finals[order]],
+            self._alphas[:n_filters],
+            self.settings.first_order,
+            with_leads,
+            n_threads,
+        )
+        n = max(sequences.n_positions, 1)
+        return Prediction(labels, leads, [float(count / n) for count in counts])
+
+    def measure(
+        self, features: Any, offsets: Any, lengths: Any, labels: Any
+    ) -> list[dict[str, float]]:
+        """Compare with labels that are known, at each order that there is. The arrays are
+        those of fit.
+
+        RETURNS (list[dict]): For each level its order and the number of n-grams a position
+            (grams). If it filters: what it loses (loss), as the share of units of which
+            it or a level before it filtered the truth. If it labels: the share of right
+            labels (accuracy), and of sequences with right labels only (whole).
+        """
+        self._require_fitted()
+        sequences = read_sequences(features, offsets, lengths, labels)
+        if sequences.n_labels > self.n_labels:
+            raise ValueError(Errors.DS241.format(n_labels=self.n_labels))
+        gold = sequences.gold_labels
+        known = gold >= 0
+        bounds = sequences.bounds
+        full = np.flatnonzero(np.diff(bounds))
+        ids = np.arange(len(sequences), dtype="int64")
+        lattices = Lattices(len(sequences), self.n_labels)
+        lattices.start(sequences, self.settings.first_order)
+        results = []
+        for i in range(self.settings.n_filters + 1):
+            order = self.settings.first_order + i
+            result: dict[str, float] = {
+                "order": order,
+                "grams": lattices.count() / max(sequences.n_positions, 1),
+            }
+            if order in self._finals:
+                right = self._predict(sequences, order, False, 1).labels == gold
+                result["accuracy"] = float(right[known].mean()) if known.any() else 1.0
+                whole = np.logical_and.reduceat(right | ~known, bounds[full])
+                result["whole"] = float(whole.mean()) if len(full) else 1.0
+            if i < self.settings.n_filters:
+                limits = np.empty(sequences.n_positions)
+                self._filters[i].judge(sequences, lattices, ids, limits)
+                units = get_units(self.settings.unit, sequences, limits)
+                lost = units < self._alphas[i]
+                result["loss"] = float(lost.mean()) if len(units) else 0.0
+                following = Lattices(len(sequences), self.n_labels)
+                self._filters[i].filter(
+                    sequences, lattices, ids, self._alphas[i], False, following
+                )
+                lattices = following
+            results.append(result)
+        return results
+
+    def to_bytes(self) -> bytes:
+        """The cascade in the form of a file."""
+        self._require_fitted()
+        meta = {
+            "task": FORMAT,
+            "settings": self.settings.to_dict(),
+            "n_labels": self.n_labels,
+            "alphas": self._alphas,
+            "reports": [vars(report) for report in self.reports],
+        }
+        arrays = {}
+        for name, level in self._name_levels():
+            keys, values = level.get_weights()
+            arrays[f"{name}_keys"] = keys
+            arrays[f"{name}_values"] = values.reshape(-1).view("uint32")
+        return dump_model(meta, arrays)
+
+    def _name_levels(self) -> list[tuple[str, Level]]:
+        return [
+            *((f"filter{i}", level) for i, level in enumerate(self._filters)),
+            *((f"final{order}", level) for order, level in self._finals.items()),
+        ]
+
+    @classmethod
+    def from_bytes(cls, data: FileData) -> "Cascade":
+        """Read what to_bytes has made."""
+        meta, arrays = load_model(data)
+        if meta.get("task") != FORMAT:
+            raise ValueError(
+                Errors.DS037.format(found=meta.get("task"), expected=FORMAT)
+            )
+        try:
+            result = cls(CascadeSettings(**meta["settings"]))
+            settings = result.settings
+            result.n_labels = meta["n_labels"]
+            result._alphas = [check_alpha(alpha) for alpha in meta["alphas"]]
+            result.reports = [LevelReport(**report) for report in meta["reports"]]
+        except (KeyError, TypeError, ValueError) as error:
+            require(False, f"its description is malformed ({error})")
+        require(
+            isinstance(result.n_labels, int) and 0 < result.n_labels <= MOST_LABELS,
+            "it has no labels",
+        )
+        require(
+            len(result._alphas) == len(result.reports) == settings.n_filters,
+            "it has other levels than its settings say",
+        )
+        orders = (
+            range(settings.first_order, settings.order + 1)
+            if settings.every_order
+            else [settings.order]
+        )
+        result._filters = [
+            make_level(settings, result.n_labels) for _ in range(settings.n_filters)
+        ]
+        result._finals = {
+            order: make_level(settings, result.n_labels) for order in orders
+        }
+        for name, level in result._name_levels():
+            keys = arrays.get(f"{name}_keys")
+            values = arrays.get(f"{name}_values")
+            fits = (
+                keys is not None
+                and values is not None
+                and keys.dtype == "uint64"
+                and values.dtype == "uint32"
+            )
+            require(fits, f"the weights of '{name}' are missing")
+            try:
+                level.set_weights(keys, values.view("float32"))
+            except ValueError:
+                require(False, f"the weights of '{name}' are malformed")
+        return result
+
+    def _require_fitted(self) -> None:
+        if not self._finals:
+            raise ValueError(Errors.DS242)
+
+
+def read_sequences(features: Any, offsets: Any, lengths: Any, labels: Any) -> Sequences:
+    """Sequences, or an error that says what is wrong with the arrays."""
+    arrays = {}
+    for name, given, low, high, dtype in (
+        ("features", features, 0, 2**32 - 1, "uint32"),
+        ("offsets", offsets, 0, 2**63 - 1, "int64"),
+        ("lengths", lengths, 0, 2**31 - 1, "int64"),
+        ("labels", labels, -1, MOST_LABELS - 1, "int32"),
+    ):
+        array = np.asarray(given)
+        if array.size == 0:
+            array = array.astype("int64")
+        if (
+            array.ndim != 1
+            or array.dtype.kind not in "iu"
+            or (array.size and (array.min() < low or array.max() > high))
+        ):
+            raise ValueError(
+                Errors.DS243.format(
+                    what=f"'{name}' is not a row of integers from {low} to {high}"
+                )
+            )
+        arrays[name] = np.ascontiguousarray(array, dtype=dtype)
+    n = len(arrays["labels"])
+    bounds = arrays["offsets"]
+    if len(bounds) != n + 1:
+        what = f"'offsets' has {len(bounds)} entries for {n} positions, not {n + 1}"
+        raise ValueError(Errors.DS243.format(what=what))
+    if bounds[0] != 0 or (np.diff(bounds) < 0).any():
+        what = "'offsets' does not start with 0, or does not rise"
+        raise ValueError(Errors.DS243.format(what=what))
+    if bounds[-1] != len(arrays["features"]):
+        what = f"'offsets' ends with {bounds[-1]}, and there are {len(features)} features"
+        raise ValueError(Errors.DS243.format(what=what))
+    if arrays["lengths"].sum() != n:
+        what = f"'lengths' adds up to {arrays['lengths'].sum()}, not to {n} positions"
+        raise ValueError(Errors.DS243.format(what=what))
+    return Sequences(**arrays)
+
+
+def get_folds(groups: Any, n: int, n_folds: int) -> np.ndarray:
+    """The part of the data to which each sequence belongs."""
+    given = np.arange(n) if groups is None else np.asarray(groups)
+    if given.shape != (n,):
+        what = f"'groups' has the shape {given.shape}, and there are {n} sequences"
+        raise ValueError(Errors.DS243.format(what=what))
+    _, numbers = np.unique(given, return_inverse=True)
+    return numbers.reshape(-1) % n_folds

@@ -1,0 +1,168 @@
+"""Learns the levels of a cascade, one after the other.
+
+A level that learned from sequences knows their labels better than those of others. Its
+filter would leave less of them than of new ones, and what follows would learn from
+lattices that are too easy. So each level is learned several times, without one part of the
+data each time: the part that was left out says what the level loses and keeps, chooses its
+threshold, and goes filtered to the next level.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..base.errors import Warnings
+from .levels import Lattices, Level, Sequences
+from .settings import CascadeSettings, find_alpha
+
+
+class Filter(NamedTuple):
+    """A level that was learned, and its threshold.
+
+    level (Level): Its weights.
+    alpha (float): The part of the best path in its threshold.
+    learned_alpha (float): The same, when it was learned.
+    loss (float): The share of units that it lost of data that it had not seen.
+    kept (float): The share of cliques that it kept of those.
+    """
+
+    level: Level
+    alpha: float
+    learned_alpha: float
+    loss: float
+    kept: float
+
+
+class Attempt(NamedTuple):
+    """A level as it was learned with one alpha: once for each part of the data."""
+
+    folds: list[Level]
+    alpha: float
+    learned_alpha: float
+    loss: float
+    kept: float
+
+
+@dataclass
+class Training:
+    """The data of one training, and what is possible for them at the order at hand.
+
+    sequences (Sequences): The data.
+    n_labels (int): The number of labels.
+    folds (array): The part to which each sequence belongs.
+    """
+
+    settings: CascadeSettings
+    sequences: Sequences
+    n_labels: int
+    folds: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.lattices = Lattices(len(self.sequences), self.n_labels)
+        self.lattices.start(self.sequences, self.settings.first_order)
+        self.everything = np.arange(len(self.sequences), dtype="int64")
+        self.parts = [
+            np.flatnonzero(self.folds == fold).astype("int64")
+            for fold in range(self.settings.folds)
+        ]
+
+    def learn_filter(self, ids: np.ndarray, alpha: float) -> Level:
+        """Learn a level that filters, from some of the sequences."""
+        settings = self.settings
+        level = make_level(settings, self.n_labels)
+        random = np.random.default_rng(settings.seed)
+        for _ in range(settings.epochs):
+            level.learn_filter(
+                self.sequences,
+                self.lattices,
+                random.permutation(ids),
+                alpha,
+                settings.margin,
+            )
+        level.finish()
+        return level
+
+    def learn_labels(self) -> Level:
+        """Learn a level that labels, from all sequences."""
+        settings = self.settings
+        level = make_level(settings, self.n_labels)
+        random = np.random.default_rng(settings.seed)
+        cost = settings.cost if settings.final == "hinge" else 0.0
+        for _ in range(settings.final_epochs):
+            level.learn_labels(
+                self.sequences, self.lattices, random.permutation(self.everything), cost
+            )
+        level.finish()
+        return level
+
+    def attempt(self, alpha: float, epsilon: float) -> Attempt:
+        """Learn a level once for each part of the data, and find its threshold."""
+        limits = np.empty(self.sequences.n_positions)
+        levels = []
+        for part in self.parts:
+            others = np.setdiff1d(self.everything, part)
+            level = self.learn_filter(others, alpha)
+            level.judge(self.sequences, self.lattices, part, limits)
+            levels.append(level)
+        units = get_units(self.settings.unit, self.sequences, limits)
+        chosen = find_alpha(units, epsilon)
+        counts = [
+            level.count_kept(self.sequences, self.lattices, part, chosen)
+            for level, part in zip(levels, self.parts, strict=True)
+        ]
+        n_cliques, n_kept = np.sum(counts, axis=0)
+        return Attempt(
+            levels,
+            chosen,
+            alpha,
+            float((units < chosen).mean()) if len(units) else 0.0,
+            float(n_kept / max(n_cliques, 1)),
+        )
+
+    def add_filter(self, epsilon: float) -> Filter:
+        """Learn the next level, and go on with the lattices that it leaves."""
+        attempts = [self.attempt(alpha, epsilon) for alpha in self.settings.alphas]
+        best = min(
+            attempts, key=lambda one: (max(one.loss - epsilon, 0.0), one.kept)
+        )
+        if best.loss > epsilon:
+            warnings.warn(
+                Warnings.DW240.format(
+                    order=self.lattices.order,
+                    loss=100 * best.loss,
+                    epsilon=100 * epsilon,
+                    unit=self.settings.unit,
+                ),
+                stacklevel=2,
+            )
+        following = Lattices(len(self.sequences), self.n_labels)
+        for level, part in zip(best.folds, self.parts, strict=True):
+            level.filter(
+                self.sequences, self.lattices, part, best.alpha, True, following
+            )
+        whole = self.learn_filter(self.everything, best.learned_alpha)
+        self.lattices = following
+        return Filter(whole, best.alpha, best.learned_alpha, best.loss, best.kept)
+
+
+def get_units(unit: str, sequences: Sequences, limits: np.ndarray) -> np.ndarray:
+    """The largest alpha that keeps each unit, by what keeps each position."""
+    if unit == "position":
+        return limits[sequences.gold_labels >= 0]
+    bounds = sequences.bounds
+    full = np.flatnonzero(np.diff(bounds))
+    return np.minimum.reduceat(limits, bounds[full]) if len(full) else np.empty(0)
+
+
+def make_level(settings: CascadeSettings, n_labels: int) -> Level:
+    """A level without weights."""
+    return Level(
+        n_labels,
+        settings.cliques == "states",
+        settings.pairs,
+        settings.optimizer == "adagrad",
+        settings.eta,
+        settings.delta,
+    )
