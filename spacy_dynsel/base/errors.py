@@ -581,7 +581,7 @@ class Warnings(metaclass=ErrorsWithCodes):
     )
     # Cascades
     DW240 = (
-        "The level of order {order} loses {loss:.3g}% of units ({unit}) even with alpha = "
-        "0, more than epsilon = {epsilon:.3g}%. Give more data, better features, more "
-        "epochs or a larger epsilon."
+        "The level of order {order} filters nothing: even with alpha = 0 it would lose more "
+        "than {epsilon:.3g}% (epsilon) of units ({unit}), and what follows is slow. Give "
+        "more data, better features, more epochs or a larger epsilon; or fewer levels."
     )

@@ -363,7 +363,7 @@ cdef class Level:
                     deref(lattice), sequences.positions(ids[i]), at.grams, at.search.scores
                 )
                 at.search.run(deref(lattice))
-                limit = (1 - alpha) * at.search.mean_gap(deref(lattice), self.by_state)
+                limit = at.search.find_limit(deref(lattice), self.by_state, alpha)
                 n += at.search.n_cliques(deref(lattice), self.by_state)
                 n_kept += at.search.count_kept(deref(lattice), self.by_state, limit)
         return n, n_kept
@@ -379,13 +379,15 @@ cdef class Level:
     ) -> None:
         """Filter the lattices of some sequences, and make those of the next order.
 
+        alpha (float): The part of the best path in the threshold, or minus infinity to
+            keep everything.
         keep_truth (bool): Whether to keep the labels in any case.
         result (Lattices): Where to put them.
         """
         cdef CascadeScratch at
         cdef Py_ssize_t i
         cdef int t
-        cdef double mean
+        cdef double limit
         cdef bint is_there
         cdef vector[uint32_t] truth
         cdef LatticeC* lattice
@@ -408,8 +410,8 @@ cdef class Level:
                 )
                 truth = at.search.path
                 at.search.run(deref(lattice))
-                mean = at.search.mean_gap(deref(lattice), self.by_state)
-                at.search.keep(deref(lattice), self.by_state, (1 - alpha) * mean)
+                limit = at.search.find_limit(deref(lattice), self.by_state, alpha)
+                at.search.keep(deref(lattice), self.by_state, limit)
                 if is_there:
                     for t in range(lattice.length):
                         at.search.kept[truth[t]] = 1
@@ -527,7 +529,7 @@ def decode(
     """Label sequences.
 
     levels (list[Level]): All levels. The last one does not filter.
-    alphas (list[float]): Of all levels but the last.
+    alphas (list[float]): Of all levels but the last; minus infinity keeps everything.
     first_order (int): The order of the first level.
     with_leads (bool): Whether to tell by how much labels lead.
     RETURNS (tuple): The labels (int32); their leads (float64) or None; how many n-grams

@@ -1,7 +1,7 @@
 """Structured prediction cascades (Weiss and Taskar 2010): exact labels of sequences by
 label n-grams, of which simpler models leave just a few."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from ..base.errors import Errors
 from ..core.model_file import FileData, dump_model, load_model, require
 from .levels import MOST_LABELS, Lattices, Level, Sequences, decode
-from .settings import CascadeSettings, check_alpha
+from .settings import CascadeSettings, check_alpha, to_number
 from .training import Training, get_units, make_level
 
 FORMAT = "cascade"
@@ -34,14 +34,14 @@ class LevelReport:
     """What is known about one level.
 
     order (int): The length of its n-grams.
-    alpha (float): The part of the best path in its threshold.
+    alpha (float): The part of the best path in its threshold, or None if it keeps all.
     learned_alpha (float): The same, when it was learned.
     loss (float): The share of units that it loses, by data that it was not learned from.
     kept (float): The share of cliques that it keeps, by the same data.
     """
 
     order: int
-    alpha: float
+    alpha: float | None
     learned_alpha: float
     loss: float
     kept: float
@@ -62,7 +62,7 @@ class Cascade:
         self.settings = settings or CascadeSettings()
         self.n_labels = 0
         self.reports: list[LevelReport] = []
-        self._alphas: list[float] = []
+        self._alphas: list[float | None] = []
         self._filters: list[Level] = []
         # By order.
         self._finals: dict[int, Level] = {}
@@ -108,10 +108,10 @@ class Cascade:
         return self
 
     @property
-    def alpha(self) -> list[float]:
+    def alpha(self) -> list[float | None]:
         """The part of the best path in the threshold of each level that filters, in
-        [0, 1). Closer to 1 is faster and loses more. It can be set at any time, to a list
-        or to one number for all."""
+        [0, 1), or None to keep everything. Closer to 1 is faster and loses more. It can be
+        set at any time, to a list or to one value for all."""
         return list(self._alphas)
 
     @alpha.setter
@@ -126,7 +126,7 @@ class Cascade:
                     range=f"a number in [0, 1), or a list of {len(self._alphas)}",
                 )
             )
-        self._alphas = [check_alpha(one) for one in values]
+        self._alphas = [None if one is None else check_alpha(one) for one in values]
 
     def predict(
         self,
@@ -170,7 +170,7 @@ class Cascade:
         labels, leads, counts = decode(
             sequences,
             [*self._filters[:n_filters], self._finals[order]],
-            self._alphas[:n_filters],
+            [to_number(alpha) for alpha in self._alphas[:n_filters]],
             self.settings.first_order,
             with_leads,
             n_threads,
@@ -216,11 +216,12 @@ class Cascade:
                 limits = np.empty(sequences.n_positions)
                 self._filters[i].judge(sequences, lattices, ids, limits)
                 units = get_units(self.settings.unit, sequences, limits)
-                lost = units < self._alphas[i]
+                alpha = to_number(self._alphas[i])
+                lost = units < alpha
                 result["loss"] = float(lost.mean()) if len(units) else 0.0
                 following = Lattices(len(sequences), self.n_labels)
                 self._filters[i].filter(
-                    sequences, lattices, ids, self._alphas[i], False, following
+                    sequences, lattices, ids, alpha, False, following
                 )
                 lattices = following
             results.append(result)
@@ -231,10 +232,10 @@ class Cascade:
         self._require_fitted()
         meta = {
             "task": FORMAT,
-            "settings": self.settings.to_dict(),
+            "settings": asdict(self.settings),
             "n_labels": self.n_labels,
             "alphas": self._alphas,
-            "reports": [vars(report) for report in self.reports],
+            "reports": [asdict(report) for report in self.reports],
         }
         arrays = {}
         for name, level in self._name_levels():
@@ -261,7 +262,10 @@ class Cascade:
             result = cls(CascadeSettings(**meta["settings"]))
             settings = result.settings
             result.n_labels = meta["n_labels"]
-            result._alphas = [check_alpha(alpha) for alpha in meta["alphas"]]
+            result._alphas = [
+                None if alpha is None else check_alpha(alpha)
+                for alpha in meta["alphas"]
+            ]
             result.reports = [LevelReport(**report) for report in meta["reports"]]
         except (KeyError, TypeError, ValueError) as error:
             require(False, f"its description is malformed ({error})")
@@ -337,7 +341,9 @@ def read_sequences(features: Any, offsets: Any, lengths: Any, labels: Any) -> Se
         what = "'offsets' does not start with 0, or does not rise"
         raise ValueError(Errors.DS243.format(what=what))
     if bounds[-1] != len(arrays["features"]):
-        what = f"'offsets' ends with {bounds[-1]}, and there are {len(features)} features"
+        what = (
+            f"'offsets' ends with {bounds[-1]}, and there are {len(features)} features"
+        )
         raise ValueError(Errors.DS243.format(what=what))
     if arrays["lengths"].sum() != n:
         what = f"'lengths' adds up to {arrays['lengths'].sum()}, not to {n} positions"

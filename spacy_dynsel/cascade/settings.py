@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..base.errors import Errors
 from ..base.settings import check_choice, check_number
@@ -12,7 +14,9 @@ HIGHEST_ORDER = 5
 CLIQUES = ("full", "states")
 OPTIMIZERS = ("perceptron", "adagrad")
 FINALS = ("perceptron", "hinge")
-UNITS = ("sequence", "position")
+# What is chosen if every alpha would do.
+LARGEST_ALPHA = 1 - 1e-6
+UNITS = ("position", "sequence")
 
 
 def check_alpha(value: Any) -> float:
@@ -39,9 +43,10 @@ class CascadeSettings:
     pairs (bool): Whether features of a position are looked at with the pair of its label
         and the label before it, beside the label alone. Slower; from order 2 on.
     epsilon (float or list[float]): The largest share of units that a level may lose on
-        data that it has not seen, for all levels that filter or for each.
-    unit (str): What may be lost: a "sequence", of which a single label is enough, or the
-        n-gram of a "position".
+        data that it has not seen, for all levels that filter or for each. One that would
+        lose more with any alpha filters nothing, and says so by a warning.
+    unit (str): What may be lost: the n-gram of a "position", or a whole "sequence", for
+        which one of its n-grams is enough.
     alphas (list[float]): The parts of the best path in the threshold to learn with. The
         one is used that loses no more than epsilon and keeps least. What it becomes after
         learning is not bound to these.
@@ -67,13 +72,13 @@ class CascadeSettings:
     cliques: str = "full"
     pairs: bool = False
     epsilon: float | Sequence[float] = 0.01
-    unit: str = "sequence"
-    alphas: Sequence[float] = (0.0, 0.25, 0.5)
+    unit: str = "position"
+    alphas: Sequence[float] = (0.3, 0.6, 0.9)
     optimizer: str = "perceptron"
     eta: float = 1.0
     delta: float = 0.3
     margin: float = 1.0
-    epochs: int = 5
+    epochs: int = 10
     final: str = "hinge"
     cost: float = 1.0
     final_epochs: int = 10
@@ -91,7 +96,12 @@ class CascadeSettings:
             ("seed", 0, 2**32 - 1),
         ):
             check_number(name, getattr(self, name), low, high)
-        for name, least in (("eta", 1e-6), ("delta", 0.0), ("margin", 0.0), ("cost", 0.0)):
+        for name, least in (
+            ("eta", 1e-6),
+            ("delta", 0.0),
+            ("margin", 0.0),
+            ("cost", 0.0),
+        ):
             check_number(name, getattr(self, name), least, 1e6, whole=False)
         for name, known in (
             ("cliques", CLIQUES),
@@ -102,8 +112,10 @@ class CascadeSettings:
             ("every_order", (False, True)),
         ):
             check_choice(name, getattr(self, name), known)
-        for alpha in self.alphas:
-            check_alpha(alpha)
+        # Equal settings are equal, be they written as lists or as tuples.
+        object.__setattr__(self, "alphas", tuple(map(check_alpha, self.alphas)))
+        if not isinstance(self.epsilon, int | float):
+            object.__setattr__(self, "epsilon", tuple(self.epsilon))
         if not self.alphas:
             raise ValueError(
                 Errors.DS022.format(name="alphas", value=[], range="numbers in [0, 1)")
@@ -134,26 +146,22 @@ class CascadeSettings:
             )
         return [float(value) for value in values]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The settings, as JSON can hold them."""
-        result = asdict(self)
-        for name in ("epsilon", "alphas"):
-            if not isinstance(result[name], int | float):
-                result[name] = [float(value) for value in result[name]]
-        return result
 
-
-def find_alpha(limits: Sequence[float], epsilon: float) -> float:
-    """The largest alpha that loses at most a share of units.
+def find_alpha(limits: Sequence[float] | np.ndarray, epsilon: float) -> float | None:
+    """The largest alpha that loses at most a share of units, by equation 7 of Weiss and
+    Taskar (2010): the larger it is, the less is kept. None if each loses more.
 
     limits (Sequence[float]): For each unit the largest alpha that keeps it.
     """
-    ordered = sorted(limits)
+    ordered = np.sort(limits)
     n_lost = math.floor(epsilon * len(ordered))
     if n_lost >= len(ordered):
         return LARGEST_ALPHA
     # Rounding must not lose the unit at the limit.
-    return min(max(ordered[n_lost] - 1e-9, 0.0), LARGEST_ALPHA)
+    alpha = float(min(ordered[n_lost] - 1e-9, LARGEST_ALPHA))
+    return alpha if alpha >= 0 else None
 
 
-LARGEST_ALPHA = 1 - 1e-6
+def to_number(alpha: float | None) -> float:
+    """The alpha that keeps everything is minus infinity where arithmetic is done."""
+    return -math.inf if alpha is None else alpha

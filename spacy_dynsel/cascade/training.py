@@ -15,21 +15,21 @@ import numpy as np
 
 from ..base.errors import Warnings
 from .levels import Lattices, Level, Sequences
-from .settings import CascadeSettings, find_alpha
+from .settings import CascadeSettings, find_alpha, to_number
 
 
 class Filter(NamedTuple):
     """A level that was learned, and its threshold.
 
     level (Level): Its weights.
-    alpha (float): The part of the best path in its threshold.
+    alpha (float): The part of the best path in its threshold, or None to keep everything.
     learned_alpha (float): The same, when it was learned.
     loss (float): The share of units that it lost of data that it had not seen.
     kept (float): The share of cliques that it kept of those.
     """
 
     level: Level
-    alpha: float
+    alpha: float | None
     learned_alpha: float
     loss: float
     kept: float
@@ -39,7 +39,7 @@ class Attempt(NamedTuple):
     """A level as it was learned with one alpha: once for each part of the data."""
 
     folds: list[Level]
-    alpha: float
+    alpha: float | None
     learned_alpha: float
     loss: float
     kept: float
@@ -109,7 +109,7 @@ class Training:
         units = get_units(self.settings.unit, self.sequences, limits)
         chosen = find_alpha(units, epsilon)
         counts = [
-            level.count_kept(self.sequences, self.lattices, part, chosen)
+            level.count_kept(self.sequences, self.lattices, part, to_number(chosen))
             for level, part in zip(levels, self.parts, strict=True)
         ]
         n_cliques, n_kept = np.sum(counts, axis=0)
@@ -117,30 +117,32 @@ class Training:
             levels,
             chosen,
             alpha,
-            float((units < chosen).mean()) if len(units) else 0.0,
+            float((units < to_number(chosen)).mean()) if len(units) else 0.0,
             float(n_kept / max(n_cliques, 1)),
         )
 
     def add_filter(self, epsilon: float) -> Filter:
         """Learn the next level, and go on with the lattices that it leaves."""
         attempts = [self.attempt(alpha, epsilon) for alpha in self.settings.alphas]
-        best = min(
-            attempts, key=lambda one: (max(one.loss - epsilon, 0.0), one.kept)
-        )
-        if best.loss > epsilon:
+        best = min(attempts, key=lambda one: one.kept)
+        if best.alpha is None:
             warnings.warn(
                 Warnings.DW240.format(
                     order=self.lattices.order,
-                    loss=100 * best.loss,
                     epsilon=100 * epsilon,
                     unit=self.settings.unit,
                 ),
-                stacklevel=2,
+                stacklevel=3,
             )
         following = Lattices(len(self.sequences), self.n_labels)
         for level, part in zip(best.folds, self.parts, strict=True):
             level.filter(
-                self.sequences, self.lattices, part, best.alpha, True, following
+                self.sequences,
+                self.lattices,
+                part,
+                to_number(best.alpha),
+                True,
+                following,
             )
         whole = self.learn_filter(self.everything, best.learned_alpha)
         self.lattices = following

@@ -18,7 +18,7 @@ struct CascadeScratch {
 
 struct Cascade {
     std::vector<const GramWeights*> levels;
-    std::vector<double> alphas;  // of all levels but the last
+    std::vector<double> alphas;  // of all levels but the last; or minus infinity
     int n_labels = 0;
     int first_order = 1;
     bool by_state = false;  // whether filters keep states, in place of edges
@@ -46,8 +46,8 @@ struct Cascade {
             counts[level] += at.lattice.edges.size();
             if (level + 1 == levels.size()) break;
             at.search.run(at.lattice);
-            const double mean = at.search.mean_gap(at.lattice, by_state);
-            at.search.keep(at.lattice, by_state, (1 - alphas[level]) * mean);
+            at.search.keep(at.lattice, by_state,
+                           at.search.find_limit(at.lattice, by_state, alphas[level]));
             at.lattice.expand(at.search.kept, at.search.scores, n_labels, at.next);
             std::swap(at.lattice, at.next);
         }
@@ -77,8 +77,7 @@ inline double learn_filter(GramWeights& weights, const Lattice& lattice,
     int64_t score = 0;
     for (uint32_t e : at.truth) score += search.scores[e];
     search.run(lattice);
-    // The threshold, as its distance from the best path.
-    const double limit = (1 - alpha) * search.mean_gap(lattice, by_state);
+    const double limit = search.find_limit(lattice, by_state, alpha);
     const double loss = margin * lattice.length * SCORE_UNIT +
                         static_cast<double>(search.best - score) - limit;
     if (loss <= 0) return 0;

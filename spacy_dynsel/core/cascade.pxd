@@ -13,7 +13,6 @@ cdef extern from "lattice.hpp" namespace "dynsel" nogil:
     cdef cppclass EdgeC "dynsel::Edge":
         uint64_t gram
         int64_t score
-        int label()
 
     cdef cppclass LatticeC "dynsel::Lattice":
         int order
@@ -34,9 +33,9 @@ cdef extern from "lattice.hpp" namespace "dynsel" nogil:
         void find_path(const LatticeC& lattice) except +
         bool find_true_path(const LatticeC& lattice, const int32_t* labels) except +
         int64_t edge_gap(const LatticeC& lattice, size_t edge)
-        int64_t state_gap(size_t state)
         size_t n_cliques(const LatticeC& lattice, bool by_state)
         double mean_gap(const LatticeC& lattice, bool by_state)
+        double find_limit(const LatticeC& lattice, bool by_state, double alpha)
         void keep(const LatticeC& lattice, bool by_state, double limit) except +
         size_t count_kept(const LatticeC& lattice, bool by_state, double limit)
         void find_gaps(

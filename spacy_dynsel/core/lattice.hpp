@@ -9,6 +9,7 @@
 // Memory is 24 bytes an edge and 4 bytes a state.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -188,6 +189,13 @@ class Search {
         return n ? total / static_cast<double>(n) : 0;
     }
 
+    // The largest gap that is kept: equation 6 of Weiss and Taskar (2010), seen from the
+    // best path. With an alpha of minus infinity it is everything.
+    double find_limit(const Lattice& lattice, bool by_state, double alpha) const {
+        if (std::isinf(alpha)) return std::numeric_limits<double>::infinity();
+        return (1 - alpha) * mean_gap(lattice, by_state);
+    }
+
     // Keeps the cliques whose gap is small enough. A path whose gap is small enough has
     // no other cliques, so that the best path is always kept, and nothing leads nowhere.
     void keep(const Lattice& lattice, bool by_state, double limit) {
@@ -202,7 +210,7 @@ class Search {
         }
     }
 
-    // The cliques of a position that are kept.
+    // How many cliques would be kept.
     size_t count_kept(const Lattice& lattice, bool by_state, double limit) const {
         size_t n = 0;
         if (by_state && lattice.order > 1)

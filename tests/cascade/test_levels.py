@@ -64,8 +64,7 @@ def cases(draw, first_orders=(1, 2, 3, 4)):
     ]
     gold = random.integers(-1, n_labels, length)
     weights = [
-        make_weights(random, n_labels, first_order + level)
-        for level in range(n_levels)
+        make_weights(random, n_labels, first_order + level) for level in range(n_levels)
     ]
     reference = ReferenceCascade(
         n_labels, first_order, weights, alphas, by_state=by_state, pairs=pairs
@@ -98,7 +97,9 @@ def test_max_marginals_and_filters_equal_a_search_through_all_paths(case):
         gaps, is_best = level.get_gaps(case.sequences, lattices, 0)
         assert len(grams) == len(set(grams)) == lattices.count()
         assert dict(zip(grams, gaps.tolist(), strict=True)) == expected["grams"]
-        path = tuple(gram[-1] for (_, gram), best in zip(grams, is_best, strict=True) if best)
+        path = tuple(
+            gram[-1] for (_, gram), best in zip(grams, is_best, strict=True) if best
+        )
         assert expected["scores"][path] == expected["best"]
         # The largest alpha that keeps a position's label.
         limits = np.empty(len(case.features))
@@ -141,7 +142,9 @@ def test_decoding_equals_a_search_through_all_paths(case):
     assert last["scores"][tuple(labels.tolist())] == last["best"]
     assert counts.tolist() == [len(result["grams"]) for result in results]
     for t, lead in enumerate(leads):
-        others = [score for path, score in last["scores"].items() if path[t] != labels[t]]
+        others = [
+            score for path, score in last["scores"].items() if path[t] != labels[t]
+        ]
         assert lead == last["best"] - max(others, default=-np.inf)
     plain, nothing, _ = decode(case.sequences, case.levels, alphas, first, False, 2)
     assert nothing is None
@@ -168,7 +171,10 @@ def test_the_truth_and_the_best_path_survive(case, alpha):
             ends = [list(gram[len(gram) - (t + 1 - first) :]) for gram in here]
             assert best[first : t + 1] in ends
             assert any(
-                all(a in (-1, b) for a, b in zip(case.gold[first : t + 1], end, strict=True))
+                all(
+                    a in (-1, b)
+                    for a, b in zip(case.gold[first : t + 1], end, strict=True)
+                )
                 for end in ends
             )
         lattices = following
