@@ -332,7 +332,7 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     DS139 = (
         "There is no corpus. Give the files of training and test data by --tagging, "
-        "--parsing or --entities."
+        "--parsing or --entities, or a file of handwriting by --cascades."
     )
     # Corpora
     DS140 = (
@@ -516,6 +516,15 @@ class Errors(metaclass=ErrorsWithCodes):
         "The arrays do not describe sequences: {what}. Give the features of all positions, "
         "where those of each position start and where the last ones end, the number of "
         "positions of each sequence, and a label for each position."
+    )
+    DS244 = (
+        "'{path}', line {line}: not a word of handwriting. Write the number of its part of "
+        "the data, its letters from a to z, and for each letter an image as 32 hexadecimal "
+        "digits, with spaces between images and tabs between these three."
+    )
+    DS245 = (
+        "'{path}' has fewer than two parts of data: none is left to learn from. Number the "
+        "parts in the first column."
     )
 
 

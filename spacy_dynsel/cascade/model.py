@@ -289,15 +289,12 @@ class Cascade:
             order: make_level(settings, result.n_labels) for order in orders
         }
         for name, level in result._name_levels():
-            keys = arrays.get(f"{name}_keys")
-            values = arrays.get(f"{name}_values")
-            fits = (
-                keys is not None
-                and values is not None
-                and keys.dtype == "uint64"
-                and values.dtype == "uint32"
+            keys = arrays.get(f"{name}_keys", np.empty(0))
+            values = arrays.get(f"{name}_values", np.empty(0))
+            require(
+                keys.dtype == "uint64" and values.dtype == "uint32",
+                f"the weights of '{name}' are missing",
             )
-            require(fits, f"the weights of '{name}' are missing")
             try:
                 level.set_weights(keys, values.view("float32"))
             except ValueError:

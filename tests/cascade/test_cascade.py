@@ -164,7 +164,7 @@ def test_alphas_that_are_none(cascade, alpha):
     ],
 )
 def test_settings_that_are_none(change):
-    with pytest.raises(ValueError, match="DS02[12]"):
+    with pytest.raises(ValueError, match=r"DS02[12]"):
         CascadeSettings(**{"order": 3, **change})
 
 
@@ -204,7 +204,8 @@ def test_groups_stay_together():
     apart = Cascade(settings).fit(*twice, groups).reports[0]
     # Groups of even numbers and of odd ones: copies are in two parts.
     mixed = Cascade(settings).fit(*twice, [*range(40), *range(1, 41)]).reports[0]
-    assert mixed.kept < 0.3 < 0.7 < apart.kept
+    assert mixed.kept < 0.3
+    assert apart.kept > 0.7
 
 
 @pytest.mark.parametrize(
