@@ -539,15 +539,18 @@ def decode(
     cdef Level level
     cdef bint has_memory
     cdef void* job = <void*>run
+    # Nobody else can change this one while the threads work.
+    cdef tuple own = tuple(levels)
     check(
-        len(levels) > 0 and len(alphas) == len(levels) - 1 and n_threads > 0
-        and 0 < first_order and first_order + len(levels) - 1 <= HIGHEST_ORDER,
+        len(own) > 0 and len(alphas) == len(own) - 1 and n_threads > 0
+        and 0 < first_order and first_order + len(own) - 1 <= HIGHEST_ORDER,
         "the levels of a cascade",
     )
-    for level in levels:
+    for level in own:
         check(
             level is not None and level.weights.n_labels > 0
-            and level.weights.n_labels == (<Level>levels[0]).weights.n_labels,
+            and level.weights.n_labels == (<Level>own[0]).weights.n_labels
+            and level.by_state == (<Level>own[0]).by_state,
             "the levels of a cascade",
         )
         run.cascade.levels.push_back(&level.weights)
@@ -558,7 +561,7 @@ def decode(
     n = sequences.n_positions
     labels = np.empty(n, dtype="int32")
     leads = np.empty(n if with_leads else 0, dtype="float64")
-    counts = np.zeros((n_threads, len(levels)), dtype="int64")
+    counts = np.zeros((n_threads, len(own)), dtype="int64")
     run.sequences = sequences
     run.labels = labels
     run.leads = leads

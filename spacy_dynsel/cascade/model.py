@@ -328,7 +328,8 @@ def read_sequences(features: Any, offsets: Any, lengths: Any, labels: Any) -> Se
                     what=f"'{name}' is not a row of integers from {low} to {high}"
                 )
             )
-        arrays[name] = np.ascontiguousarray(array, dtype=dtype)
+        # A copy: nobody else can change it while threads read it.
+        arrays[name] = np.array(array, dtype=dtype)
     n = len(arrays["labels"])
     bounds = arrays["offsets"]
     if len(bounds) != n + 1:

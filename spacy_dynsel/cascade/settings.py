@@ -73,7 +73,7 @@ class CascadeSettings:
     pairs: bool = False
     epsilon: float | Sequence[float] = 0.01
     unit: str = "position"
-    alphas: Sequence[float] = (0.3, 0.6, 0.9)
+    alphas: Sequence[float] = (0.9,)
     optimizer: str = "perceptron"
     eta: float = 1.0
     delta: float = 0.3
