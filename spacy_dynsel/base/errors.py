@@ -526,6 +526,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "'{path}' has fewer than two parts of data: none is left to learn from. Number the "
         "parts in the first column."
     )
+    DS246 = (
+        "Nobody can promise that the cascade loses at most {max_loss:g}% of sequences with "
+        "a confidence of {confidence:g}: of {n} sequences it loses {loss:.3g}% even with "
+        "alpha = 0. Give more sequences, ask for less, or train it with a smaller epsilon."
+    )
 
 
 class Warnings(metaclass=ErrorsWithCodes):

@@ -1,6 +1,7 @@
 """Structured prediction cascades (Weiss and Taskar 2010): exact labels of sequences by
 label n-grams, of which simpler models leave just a few."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from ..base.errors import Errors
 from ..core.model_file import FileData, dump_model, load_model, require
 from .levels import MOST_LABELS, Lattices, Level, Sequences, decode
 from .settings import CascadeSettings, check_alpha, to_number
-from .training import Training, get_units, make_level
+from .training import Training, join_positions, make_level
 
 FORMAT = "cascade"
 
@@ -45,6 +46,20 @@ class LevelReport:
     learned_alpha: float
     loss: float
     kept: float
+
+
+class Step(NamedTuple):
+    """Labelled sequences on their way through a cascade.
+
+    order (int): Of the level.
+    lattices (Lattices): What the levels before it left.
+    lost (array): For each position whether it, or one before it, filtered its label; None
+        of the last level, which does not filter.
+    """
+
+    order: int
+    lattices: Lattices
+    lost: np.ndarray | None
 
 
 class Cascade:
@@ -117,6 +132,10 @@ class Cascade:
     @alpha.setter
     def alpha(self, value: Any) -> None:
         self._require_fitted()
+        self._alphas = self._check_alphas(value)
+
+    def _check_alphas(self, value: Any) -> list[float | None]:
+        """One alpha for each level that filters, or a clear error."""
         values = [value] * len(self._alphas) if np.ndim(value) == 0 else list(value)
         if len(values) != len(self._alphas):
             raise ValueError(
@@ -126,7 +145,7 @@ class Cascade:
                     range=f"a number in [0, 1), or a list of {len(self._alphas)}",
                 )
             )
-        self._alphas = [None if one is None else check_alpha(one) for one in values]
+        return [None if one is None else check_alpha(one) for one in values]
 
     def predict(
         self,
@@ -189,43 +208,83 @@ class Cascade:
             it or a level before it filtered the truth. If it labels: the share of right
             labels (accuracy), and of sequences with right labels only (whole).
         """
+        sequences = self._read_labelled(features, offsets, lengths, labels)
+        gold = sequences.gold_labels
+        known = gold >= 0
+        results = []
+        for step in self._filter(sequences, self._alphas):
+            result: dict[str, float] = {
+                "order": step.order,
+                "grams": step.lattices.count() / max(sequences.n_positions, 1),
+            }
+            if step.order in self._finals:
+                labelled = self._predict(sequences, step.order, False, 1).labels
+                right = (labelled == gold) | ~known
+                whole = join_positions(sequences, right, np.logical_and)
+                result["accuracy"] = find_share(right[known])
+                result["whole"] = find_share(whole)
+            if step.lost is not None:
+                units = step.lost[known]
+                if self.settings.unit == "sequence":
+                    units = join_positions(sequences, step.lost, np.logical_or)
+                result["loss"] = 1 - find_share(~units)
+            results.append(result)
+        return results
+
+    def find_lost(
+        self,
+        features: Any,
+        offsets: Any,
+        lengths: Any,
+        labels: Any,
+        *,
+        alpha: Sequence[float | None] | None = None,
+    ) -> np.ndarray:
+        """Find out which sequences lose their labels to a filter. The arrays are those of
+        fit.
+
+        alpha (list[float]): Of each level that filters, in place of that of the cascade.
+        RETURNS (array): For each sequence whether one of its n-grams was filtered.
+        """
+        sequences = self._read_labelled(features, offsets, lengths, labels)
+        alphas = self._alphas if alpha is None else self._check_alphas(alpha)
+        lost = np.zeros(sequences.n_positions, dtype=bool)
+        for step in self._filter(sequences, alphas):
+            if step.lost is not None:
+                lost |= step.lost
+        result = np.zeros(len(sequences), dtype=bool)
+        result[np.diff(sequences.bounds) > 0] = join_positions(
+            sequences, lost, np.logical_or
+        )
+        return result
+
+    def _read_labelled(
+        self, features: Any, offsets: Any, lengths: Any, labels: Any
+    ) -> Sequences:
         self._require_fitted()
         sequences = read_sequences(features, offsets, lengths, labels)
         if sequences.n_labels > self.n_labels:
             raise ValueError(Errors.DS241.format(n_labels=self.n_labels))
-        gold = sequences.gold_labels
-        known = gold >= 0
-        bounds = sequences.bounds
-        full = np.flatnonzero(np.diff(bounds))
+        return sequences
+
+    def _filter(
+        self, sequences: Sequences, alphas: Sequence[float | None]
+    ) -> Iterator[Step]:
+        """Filter labelled sequences, level by level."""
         ids = np.arange(len(sequences), dtype="int64")
         lattices = Lattices(len(sequences), self.n_labels)
         lattices.start(sequences, self.settings.first_order)
-        results = []
-        for i in range(self.settings.n_filters + 1):
-            order = self.settings.first_order + i
-            result: dict[str, float] = {
-                "order": order,
-                "grams": lattices.count() / max(sequences.n_positions, 1),
-            }
-            if order in self._finals:
-                right = self._predict(sequences, order, False, 1).labels == gold
-                result["accuracy"] = float(right[known].mean()) if known.any() else 1.0
-                whole = np.logical_and.reduceat(right | ~known, bounds[full])
-                result["whole"] = float(whole.mean()) if len(full) else 1.0
-            if i < self.settings.n_filters:
-                limits = np.empty(sequences.n_positions)
-                self._filters[i].judge(sequences, lattices, ids, limits)
-                units = get_units(self.settings.unit, sequences, limits)
-                alpha = to_number(self._alphas[i])
-                lost = units < alpha
-                result["loss"] = float(lost.mean()) if len(units) else 0.0
-                following = Lattices(len(sequences), self.n_labels)
-                self._filters[i].filter(
-                    sequences, lattices, ids, alpha, False, following
-                )
-                lattices = following
-            results.append(result)
-        return results
+        order = self.settings.first_order
+        for level, alpha in zip(self._filters, map(to_number, alphas), strict=True):
+            limits = np.empty(sequences.n_positions)
+            level.judge(sequences, lattices, ids, limits)
+            # What an earlier level lost has no limit.
+            yield Step(order, lattices, (limits < alpha) | np.isneginf(limits))
+            following = Lattices(len(sequences), self.n_labels)
+            level.filter(sequences, lattices, ids, alpha, False, following)
+            lattices = following
+            order += 1
+        yield Step(order, lattices, None)
 
     def to_bytes(self) -> bytes:
         """The cascade in the form of a file."""
@@ -304,6 +363,11 @@ class Cascade:
     def _require_fitted(self) -> None:
         if not self._finals:
             raise ValueError(Errors.DS242)
+
+
+def find_share(right: np.ndarray) -> float:
+    """The share of what is right; of nothing, all."""
+    return float(right.mean()) if len(right) else 1.0
 
 
 def read_sequences(features: Any, offsets: Any, lengths: Any, labels: Any) -> Sequences:

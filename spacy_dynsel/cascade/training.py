@@ -106,7 +106,9 @@ class Training:
             level = self.learn_filter(others, alpha)
             level.judge(self.sequences, self.lattices, part, limits)
             levels.append(level)
-        units = get_units(self.settings.unit, self.sequences, limits)
+        units = limits[self.sequences.gold_labels >= 0]
+        if self.settings.unit == "sequence":
+            units = join_positions(self.sequences, limits, np.minimum)
         chosen = find_alpha(units, epsilon)
         counts = [
             level.count_kept(self.sequences, self.lattices, part, to_number(chosen))
@@ -149,13 +151,13 @@ class Training:
         return Filter(whole, best.alpha, best.learned_alpha, best.loss, best.kept)
 
 
-def get_units(unit: str, sequences: Sequences, limits: np.ndarray) -> np.ndarray:
-    """The largest alpha that keeps each unit, by what keeps each position."""
-    if unit == "position":
-        return limits[sequences.gold_labels >= 0]
+def join_positions(
+    sequences: Sequences, values: np.ndarray, join: np.ufunc
+) -> np.ndarray:
+    """One value for each sequence that is not empty."""
     bounds = sequences.bounds
-    full = np.flatnonzero(np.diff(bounds))
-    return np.minimum.reduceat(limits, bounds[full]) if len(full) else np.empty(0)
+    starts = bounds[:-1][np.diff(bounds) > 0]
+    return join.reduceat(values, starts) if len(starts) else np.empty(0, values.dtype)
 
 
 def make_level(settings: CascadeSettings, n_labels: int) -> Level:

@@ -1,37 +1,18 @@
 """The cascade as users see it: fit, predict, measure, save and load."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from helpers.cascades import make_data
 from spacy_dynsel.cascade.model import Cascade
 from spacy_dynsel.cascade.settings import CascadeSettings, find_alpha
 from spacy_dynsel.core.model_file import dump_model, load_model
 
 # Levels that have little to learn from keep everything.
 pytestmark = pytest.mark.filterwarnings("ignore:.*DW240")
-WORDS = ("badaca", "cabada", "abba", "dab", "cab", "b", "add", "baba")
 SMALL = CascadeSettings(order=3, folds=3, epochs=3, final_epochs=4, epsilon=0.05)
-
-
-def make_data(n, seed, noise=0.25):
-    """Words whose letters are seen badly: features say the letter, or another."""
-    random = np.random.default_rng(seed)
-    words = [WORDS[i] for i in random.integers(0, len(WORDS), n)]
-    labels = np.array([ord(letter) - ord("a") for word in words for letter in word])
-    seen = [
-        np.where(
-            random.random(len(labels)) < noise,
-            random.integers(0, 4, len(labels)),
-            labels,
-        )
-        + 4 * i
-        for i in range(2)
-    ]
-    features = np.stack(seen, axis=1).reshape(-1)
-    offsets = np.arange(0, 2 * len(labels) + 1, 2)
-    return features, offsets, np.array([len(word) for word in words]), labels
-
-
 TRAIN = make_data(150, 0)
 TEST = make_data(60, 1)
 
@@ -63,6 +44,25 @@ def test_measure_says_what_predict_does(cascade):
     ends = np.cumsum(TEST[2])
     assert last["whole"] == np.mean([part.all() for part in np.split(right, ends[:-1])])
     assert found.grams == [result["grams"] for result in cascade.measure(*TEST)]
+
+
+@pytest.mark.parametrize("unit", ["position", "sequence"])
+def test_what_is_lost(unit):
+    settings = replace(SMALL, unit=unit)
+    cascade = Cascade(settings).fit(*TRAIN)
+    cascade.alpha = 0.6
+    lost = cascade.find_lost(*TEST)
+    assert 0 < lost.sum() < len(lost)
+    # Nothing that was decoded was filtered.
+    labels = cascade.predict(*TEST[:3]).labels
+    assert not cascade.find_lost(*TEST[:3], labels).any()
+    assert not cascade.find_lost(*TEST, alpha=[None, None]).any()
+    assert cascade.find_lost(*TEST[:3], np.full(len(TEST[3]), -1)).sum() == 0
+    results = cascade.measure(*TEST)
+    if unit == "sequence":
+        assert results[1]["loss"] == pytest.approx(lost.mean())
+    else:
+        assert 0 < results[0]["loss"] <= results[1]["loss"] < lost.mean()
 
 
 @pytest.mark.parametrize("cliques", ["full", "states"])
