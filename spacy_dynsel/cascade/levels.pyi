@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 
 MOST_LABELS: int
+LONGEST: int
 HIGHEST_ORDER: int
 
 class Sequences:

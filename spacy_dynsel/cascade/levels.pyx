@@ -26,8 +26,11 @@ from ..base.errors import Errors
 # The largest label stands for what is beyond the start.
 cdef enum:
     MAX_LABELS = (1 << 12) - 1
+    # Longer sequences could leave too little room for sums.
+    MAX_LENGTH = 1 << 23
 
 MOST_LABELS = MAX_LABELS
+LONGEST = MAX_LENGTH
 HIGHEST_ORDER = MAX_ORDER
 # Weights beyond this are none that learning makes.
 cdef float LARGEST = 1 << 20
@@ -79,7 +82,7 @@ cdef class Sequences:
             self.starts.reserve(lengths.shape[0] + 1)
             self.starts.push_back(0)
             for i in range(lengths.shape[0]):
-                fits &= 0 <= lengths[i] <= n - total
+                fits &= 0 <= lengths[i] <= min(n - total, <int64_t>MAX_LENGTH)
                 if not fits:
                     break
                 total += lengths[i]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.errors import Errors
 from ..core.model_file import FileData, dump_model, load_model, require
-from .levels import MOST_LABELS, Lattices, Level, Sequences, decode
+from .levels import LONGEST, MOST_LABELS, Lattices, Level, Sequences, decode
 from .settings import CascadeSettings, check_alpha, to_number
 from .training import Training, join_positions, make_level
 
@@ -376,7 +376,7 @@ def read_sequences(features: Any, offsets: Any, lengths: Any, labels: Any) -> Se
     for name, given, low, high, dtype in (
         ("features", features, 0, 2**32 - 1, "uint32"),
         ("offsets", offsets, 0, 2**63 - 1, "int64"),
-        ("lengths", lengths, 0, 2**31 - 1, "int64"),
+        ("lengths", lengths, 0, LONGEST, "int64"),
         ("labels", labels, -1, MOST_LABELS - 1, "int32"),
     ):
         array = np.asarray(given)

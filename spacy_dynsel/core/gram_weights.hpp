@@ -17,8 +17,9 @@ namespace dynsel {
 
 // One is 2^16 in the integers that paths are added up of.
 constexpr double SCORE_UNIT = 65536;
-// Beyond this the score of an edge would leave too little room for sums.
-constexpr double MAX_SCORE = 1 << 24;
+// What one level says about an edge, at most: sums of five levels over 2^23 positions have
+// room in 64 bits.
+constexpr double MAX_SCORE = 1 << 20;
 
 // Rows of floats by 64-bit keys.
 class RowTable {

@@ -91,6 +91,7 @@ def calibrate_cascade(
     """Choose the thresholds of a cascade, so that it loses the labels of at most a share of
     sequences, and set its alpha to them.
 
+    cascade (Cascade): A cascade that has learned.
     features (array), offsets (array), lengths (array), labels (array): Sequences that the
         cascade has not learned from, as in Cascade.fit.
     max_loss (float): The largest share of sequences of which a filter may lose a label.
