@@ -18,8 +18,10 @@ from ..ordering.journal import Journal
 N_LETTERS = 26
 # An image has 16 rows of 8 pixels, and 4 pixels make a digit.
 N_DIGITS = 32
-# Orders 1 to 4, and what levels may lose: as in the paper.
-SETTINGS = CascadeSettings(order=4, epsilon=(0.01, 0.02, 0.04), every_order=True)
+# Orders 1 to 4, as in the paper. There, levels may lose 1%, 2% and 4%; with less, more words
+# are right, and there are still fewer n-grams than in the paper. Chosen on fold 1, after
+# learning from folds 2 to 9.
+SETTINGS = CascadeSettings(order=4, epsilon=(0.006, 0.012, 0.025), every_order=True)
 
 
 @dataclass(frozen=True)
