@@ -518,13 +518,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "positions of each sequence, and a label for each position."
     )
     DS244 = (
-        "'{path}', line {line}: not a word of handwriting. Write the number of its part of "
-        "the data, its letters from a to z, and for each letter an image as 32 hexadecimal "
-        "digits, with spaces between images and tabs between these three."
+        "'{path}', line {line}: not a word of handwriting. Write its fold, its letters (a to "
+        "z) and an image of each (32 hexadecimal digits), with tabs between the three."
     )
     DS245 = (
-        "'{path}' has fewer than two parts of data: none is left to learn from. Number the "
-        "parts in the first column."
+        "'{path}' has just one fold, and none is left to learn from. Give two or more."
     )
     DS246 = (
         "Nobody can promise that the cascade loses at most {max_loss:g}% of sequences with "

@@ -5,6 +5,7 @@
 // a weight for each label, and for the end of the sequence. Keys of contexts are exact:
 // just features are hashed, by who gives them.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <new>
@@ -45,10 +46,12 @@ class RowTable {
         if (keys.size() >= 0xFFFFFFFE) throw std::bad_alloc();
         if (places.size() < 2 * (keys.size() + 1)) grow();
         // Whatever runs out of memory leaves the table as it was.
-        keys.reserve(keys.size() + 1 > keys.capacity() ? 2 * keys.size() + 16
-                                                        : keys.capacity());
-        values.resize((keys.size() + 1) * width);
-        moments.resize((keys.size() + 1) * width);
+        const size_t n = keys.size() + 1;
+        make_room(keys, n);
+        make_room(values, n * width);
+        make_room(moments, n * width);
+        values.resize(n * width);
+        moments.resize(n * width);
         keys.push_back(key);
         place(keys.size());
         return keys.size() - 1;
@@ -58,6 +61,11 @@ class RowTable {
     std::vector<uint32_t> places;  // a row and one, or zero
 
     static size_t hash(uint64_t key) { return mix(0x243F6A8885A308D3u, key); }
+
+    template <typename T>
+    static void make_room(std::vector<T>& items, size_t n) {
+        if (n > items.capacity()) items.reserve(std::max(n, 2 * items.capacity()));
+    }
 
     void place(size_t row_and_one) {
         const size_t mask = places.size() - 1;
