@@ -30,6 +30,7 @@ MOD_NAMES = [
     "spacy_dynsel.core.forms.packing",
     "spacy_dynsel.core.forms.slots",
     "spacy_dynsel.core.forms.word_scorer",
+    "spacy_dynsel.cascade.levels",
     "spacy_dynsel.ordering.fitting",
     "spacy_dynsel.tasks.run",
     "spacy_dynsel.tasks.examples",

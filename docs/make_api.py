@@ -34,6 +34,12 @@ IMPORTED = (
     "spacy_dynsel.report.explained:make_text",
     "spacy_dynsel.cli.init_config:make_config",
     "spacy_dynsel.tasks.explanation:Explanation",
+    "spacy_dynsel.cascade.model:Cascade",
+    "spacy_dynsel.cascade.model:LevelReport",
+    "spacy_dynsel.cascade.model:Prediction",
+    "spacy_dynsel.cascade.settings:CascadeSettings",
+    "spacy_dynsel.ordering.cascades:calibrate_cascade",
+    "spacy_dynsel.ordering.cascades:CascadeVerdict",
 )
 INTRODUCTION = """\
 # API reference
@@ -148,13 +154,17 @@ def describe_function(function: Callable[..., Any]) -> list[str]:
 
 
 def describe_class(documented: type) -> list[str]:
-    """A class of plain fields."""
+    """A class with its fields, and what it does."""
     described = read_docstring(documented)
     rows = [
         [code(name), code(kind), text]
         for name, (kind, text) in described.arguments.items()
     ]
-    return [*described.text, *make_table(["field", "type", ""], rows)]
+    return [
+        *described.text,
+        *make_table(["field", "type", ""], rows),
+        *describe_members([documented]),
+    ]
 
 
 def describe_factory(name: str, component: type[DynselComponent]) -> list[str]:

@@ -332,7 +332,7 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     DS139 = (
         "There is no corpus. Give the files of training and test data by --tagging, "
-        "--parsing or --entities."
+        "--parsing or --entities, or a file of handwriting by --cascades."
     )
     # Corpora
     DS140 = (
@@ -502,6 +502,33 @@ class Errors(metaclass=ErrorsWithCodes):
         "forms to lemmas for each part of speech, or spaCy's Lookups with the tables "
         "'lemma_lookup' and 'lemma_exc'."
     )
+    # Cascades
+    DS240 = (
+        "There is nothing to learn: no position of the sequences has a label. Give labels "
+        "from 0 on, and -1 just where a label is not known."
+    )
+    DS241 = (
+        "The labels are not those of the cascade, which has {n_labels}, numbered from 0. "
+        "Give -1 for what it can't know."
+    )
+    DS242 = "The cascade has learned nothing yet. Call fit, or load one by from_bytes."
+    DS243 = (
+        "The arrays do not describe sequences: {what}. Give the features of all positions, "
+        "where those of each position start and where the last ones end, the number of "
+        "positions of each sequence, and a label for each position."
+    )
+    DS244 = (
+        "'{path}', line {line}: not a word of handwriting. Write its fold, its letters (a to "
+        "z) and an image of each (32 hexadecimal digits), with tabs between the three."
+    )
+    DS245 = (
+        "'{path}' has just one fold, and none is left to learn from. Give two or more."
+    )
+    DS246 = (
+        "Nobody can promise that the cascade loses at most {max_loss:g}% of sequences with "
+        "a confidence of {confidence:g}: of {n} sequences it loses {loss:.3g}% even with "
+        "alpha = 0. Give more sequences, ask for less, or train it with a smaller epsilon."
+    )
 
 
 class Warnings(metaclass=ErrorsWithCodes):
@@ -563,4 +590,10 @@ class Warnings(metaclass=ErrorsWithCodes):
         "its {n_labels} scripts makes it. Put such words into a lookup table, see "
         "set_lookups; or train anew with more data like these, or a smaller "
         "min_tree_freq."
+    )
+    # Cascades
+    DW240 = (
+        "The level of order {order} filters nothing: even with alpha = 0 it would lose more "
+        "than {epsilon:.3g}% (epsilon) of units ({unit}), and what follows is slow. Give "
+        "more data, better features, more epochs or a larger epsilon; or fewer levels."
     )

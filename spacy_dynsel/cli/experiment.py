@@ -1,15 +1,18 @@
-"""Repeat the experiments of Strubell et al. (2015) on other corpora."""
+"""Repeat the experiments of Strubell et al. (2015) on other corpora, and that of Weiss and
+Taskar (2010) on handwriting."""
 
 import hashlib
 import json
 import platform
 import shutil
+from dataclasses import asdict, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import spacy
 from spacy.cli._util import Arg, Opt
+from spacy.language import Language
 from wasabi import msg
 
 from ..about import __version__
@@ -17,6 +20,7 @@ from ..base.atomic import write_file
 from ..base.errors import Errors
 from ..base.templates import default_templates, read_templates
 from ..ordering.journal import Journal
+from ..report.cascades import SETTINGS, LettersExperiment, read_letters
 from ..report.experiment import (
     DEFAULT_LISTS,
     ORDER_SIZES,
@@ -45,6 +49,9 @@ def experiment_cli(
     entities: tuple[str, str] = Opt(
         ("", ""), "--entities", help="Training and test data"
     ),
+    cascades: Path | None = Opt(
+        None, "--cascades", help="File of handwriting, for cascades"
+    ),
     order: Path | None = Opt(None, "--order", help="Template file for tagging"),
     lang: str = Opt("en", "--lang", help="Language code"),
     epochs: int = Opt(6, "--epochs", "-e", min=1, help="Number of epochs"),
@@ -69,6 +76,7 @@ def experiment_cli(
             for task, (train, test) in given.items()
             if train and test
         },
+        cascades_path=cascades,
         order_path=order,
         lang=lang,
         epochs=epochs,
@@ -84,6 +92,7 @@ def experiment(
     output_path: Path,
     corpora: dict[str, tuple[Path, Path]],
     *,
+    cascades_path: Path | None = None,
     order_path: Path | None = None,
     lang: str = "en",
     epochs: int = 6,
@@ -96,15 +105,99 @@ def experiment(
     """Run the experiments; see the command.
 
     corpora (dict): For each task the files, or folders, of training and test data.
+    cascades_path (Path): A file of handwriting, see read_letters.
     RETURNS (dict): All numbers.
     """
-    if not corpora:
+    if not corpora and cascades_path is None:
         raise ValueError(Errors.DS139)
     nlp = make_language(lang)
     settings = [list(corpora), lang, epochs, limit, orders, fast, seed]
     digest = hashlib.sha256(json.dumps(settings).encode("utf8"))
-    experiments = {}
     models = output_path / "models"
+    experiments = read_corpora(
+        nlp, corpora, digest, models, order_path, limit=limit, epochs=epochs, seed=seed
+    )
+    handwriting = None
+    if cascades_path is not None:
+        letters = read_letters(cascades_path, limit)
+        handwriting = LettersExperiment(letters, replace(SETTINGS, seed=seed))
+        digest.update(json.dumps(asdict(handwriting.settings)).encode("utf8"))
+        digest.update(cascades_path.read_bytes())
+    journal_path = output_path / "experiment.journal"
+    if restart:
+        journal_path.unlink(missing_ok=True)
+        shutil.rmtree(models, ignore_errors=True)
+    output_path.mkdir(parents=True, exist_ok=True)
+    results: dict[str, Any] = {}
+    with Journal(journal_path, digest.hexdigest(), show=True) as journal:
+        steps: dict[str, float] = {}
+        for one in experiments.values():
+            steps |= one.plan()
+        # With fewer templates there are no prefixes to compare.
+        with_orders = (
+            orders
+            and "tagging" in experiments
+            and len(experiments["tagging"].templates) > min(ORDER_SIZES)
+        )
+        if with_orders:
+            steps |= plan_orders(len(experiments["tagging"].templates))
+        if handwriting is not None:
+            steps |= handwriting.plan()
+        journal.plan(steps)
+        for task, one in experiments.items():
+            results[task] = one.run(journal)
+        if with_orders:
+            results["orders"] = list(
+                compare_orders(experiments["tagging"], journal, fast=fast)
+            )
+        if handwriting is not None:
+            results["handwriting"] = handwriting.run(journal)
+    about = {
+        "spacy-dynsel": __version__,
+        "spaCy": spacy.__version__,
+        "Machine": platform.machine(),
+        "Epochs": epochs,
+        "Seed": seed,
+        "Docs of each file": limit or "all",
+        "Wrapper": "fast" if fast else "exact",
+        **{
+            f"{task}, {split}": f"{path.name}, {len(docs)} docs"
+            for task, paths in corpora.items()
+            for split, path, docs in zip(
+                ("train", "test"),
+                paths,
+                (experiments[task].train, experiments[task].test),
+                strict=True,
+            )
+        },
+    }
+    if handwriting is not None and cascades_path is not None:
+        n_words = len(handwriting.letters.lengths)
+        about["handwriting"] = f"{cascades_path.name}, {n_words} words"
+    write_report(output_path, results, about)
+    shutil.rmtree(models, ignore_errors=True)
+    journal.remove()
+    show(results)
+    msg.good(f"Report: {output_path / 'report.html'}")
+    return results
+
+
+def read_corpora(
+    nlp: Language,
+    corpora: dict[str, tuple[Path, Path]],
+    digest: Any,
+    models: Path,
+    order_path: Path | None,
+    *,
+    limit: int,
+    epochs: int,
+    seed: int,
+) -> dict[str, Experiment]:
+    """The experiment of each task.
+
+    digest (Any): A hash, to which all is added that the experiments depend on.
+    """
+    experiments = {}
     for task, paths in corpora.items():
         if task == "tagging" and order_path is not None:
             templates = read_templates(order_path)
@@ -129,56 +222,7 @@ def experiment(
         experiments[task] = Experiment(
             TASKS[task], nlp, train, test, lines, models, epochs=epochs, seed=seed
         )
-    journal_path = output_path / "experiment.journal"
-    if restart:
-        journal_path.unlink(missing_ok=True)
-        shutil.rmtree(models, ignore_errors=True)
-    output_path.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {}
-    with Journal(journal_path, digest.hexdigest(), show=True) as journal:
-        steps: dict[str, float] = {}
-        for one in experiments.values():
-            steps |= one.plan()
-        # With fewer templates there are no prefixes to compare.
-        with_orders = (
-            orders
-            and "tagging" in experiments
-            and len(experiments["tagging"].templates) > min(ORDER_SIZES)
-        )
-        if with_orders:
-            steps |= plan_orders(len(experiments["tagging"].templates))
-        journal.plan(steps)
-        for task, one in experiments.items():
-            results[task] = one.run(journal)
-        if with_orders:
-            results["orders"] = list(
-                compare_orders(experiments["tagging"], journal, fast=fast)
-            )
-    about = {
-        "spacy-dynsel": __version__,
-        "spaCy": spacy.__version__,
-        "Machine": platform.machine(),
-        "Epochs": epochs,
-        "Seed": seed,
-        "Docs of each file": limit or "all",
-        "Wrapper": "fast" if fast else "exact",
-        **{
-            f"{task}, {split}": f"{path.name}, {len(docs)} docs"
-            for task, paths in corpora.items()
-            for split, path, docs in zip(
-                ("train", "test"),
-                paths,
-                (experiments[task].train, experiments[task].test),
-                strict=True,
-            )
-        },
-    }
-    write_report(output_path, results, about)
-    shutil.rmtree(models, ignore_errors=True)
-    journal.remove()
-    show(results)
-    msg.good(f"Report: {output_path / 'report.html'}")
-    return results
+    return experiments
 
 
 def write_report(folder: Path, results: dict[str, Any], about: dict[str, Any]) -> None:

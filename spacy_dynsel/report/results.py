@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..report import page, paper
+from ..report import cascades, page, paper
 from .experiment import CURVE_MARGINS, TABLE_MARGINS, TASKS
 from .figure import Line, draw
 
@@ -85,6 +85,15 @@ def make_tables(results: dict[str, Any]) -> list[Table]:
         ]
         names = ("Method", "Templates", "Accuracy", "Speed")
         tables.append(Table("Table 4: ordering methods", names, rows, paper.ORDERING))
+    if "handwriting" in results:
+        tables.append(
+            Table(
+                "Cascades: handwriting",
+                ("Order", "Characters", "Words", "Filter loss", "n-grams"),
+                cascades.make_rows(results["handwriting"]),
+                paper.HANDWRITING,
+            )
+        )
     return tables
 
 
@@ -241,6 +250,8 @@ def make_claims(results: dict[str, Any]) -> list[dict[str, Any]]:
                     ),
                 }
             )
+    if "handwriting" in results:
+        claims += cascades.make_claims(results["handwriting"])
     return claims
 
 
@@ -268,7 +279,8 @@ def make_page(results: dict[str, Any], about: dict[str, Any]) -> str:
         "Stagewise models "
         "and table 4 are measured on recorded decisions, whose history is that of the "
         "full model; the speeds of table 4 are those of the templates alone. The paper "
-        "used other corpora: compare shapes, not numbers.</p>"
+        "used other corpora: compare shapes, not numbers. Handwriting is that of Weiss "
+        "and Taskar (2010), in their folds.</p>"
     )
     sections.append(("Settings", note + page.settings(about)))
     return page.page("Dynamic feature selection: experiments", sections)

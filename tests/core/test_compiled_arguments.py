@@ -19,6 +19,7 @@ from spacy.tokens import Doc
 from fuzz import models
 from helpers.compiled import COMPILED
 from helpers.paths import PYTHONPATH
+from spacy_dynsel.cascade.levels import Lattices, Level, Sequences, decode
 from spacy_dynsel.core.forms.cached import CachedScorer
 from spacy_dynsel.core.forms.factored import FactoredScorer
 from spacy_dynsel.core.forms.line_table import LineTable, ShortLineTable
@@ -149,6 +150,7 @@ def run_in_child(call: str) -> None:
         "mix_parsers",
         "mix_parser_learners",
         "break_tables",
+        "mix_cascades",
         "write_nonsense",
     ],
 )
@@ -246,6 +248,88 @@ def mix_taggers() -> None:
     assert (fresh.get_weights()[2] == values).all()
     pipe.cfg["margin"] = []
     refuse(pipe.predict, docs)
+    print("done")
+
+
+def mix_cascades() -> None:
+    def make_sequences(**change: Any) -> Sequences:
+        arrays = {
+            "features": np.array([1, 2, 3], "uint32"),
+            "offsets": np.array([0, 1, 1, 3], "int64"),
+            "lengths": np.array([2, 0, 1], "int64"),
+            "labels": np.array([0, 1, -1], "int32"),
+        }
+        return Sequences(**{**arrays, **change})
+
+    def make_level(n_labels: int = 2, by_state: bool = False) -> Level:
+        return Level(n_labels, by_state, True, False, 1, 0)
+
+    sequences, level = make_sequences(), make_level()
+    for wrong in ([0, 1, 3], [0, 1, 1, 4], [1, 1, 1, 3], [0, 2, 1, 3], [0, -1, 1, 3]):
+        refuse(make_sequences, offsets=np.array(wrong, "int64"))
+    for wrong in ([2, 0], [2, 2], [-1, 3, 1], [2**62, 2**62, 1], []):
+        refuse(make_sequences, lengths=np.array(wrong, "int64"))
+    for wrong in ([0, 1], [0, 1, -2], [0, 1, 4095]):
+        refuse(make_sequences, labels=np.array(wrong, "int32"))
+    refuse(sequences.__init__, *[np.zeros(0, "uint32")] * 4)
+    for n_labels in (0, -1, 4096):
+        refuse(Lattices, 3, n_labels)
+        refuse(make_level, n_labels)
+    refuse(Lattices, -1, 2)
+    lattices, never = Lattices(3, 2), Lattices(3, 2)
+    refuse(lattices.start, sequences, 0)
+    refuse(lattices.start, sequences, 6)
+    refuse(Lattices(2, 2).start, sequences, 1)
+    lattices.start(sequences, 2)
+    refuse(lattices.get_grams, 3)
+    refuse(lattices.get_grams, -1)
+    everything, limits = np.arange(3), np.zeros(3)
+    shorter = make_sequences(lengths=np.array([1, 1, 1], "int64"))
+    more_labels = make_sequences(labels=np.array([0, 1, 2], "int32"))
+    for function, rest in (
+        (level.learn_filter, (0.5, 1.0)),
+        (level.learn_labels, (1.0,)),
+        (level.judge, (limits,)),
+        (level.count_kept, (0.5,)),
+        (level.filter, (0.5, True, Lattices(3, 2))),
+    ):
+        function(sequences, lattices, everything, *rest)
+        for wrong in ([3], [-1], [0, 2**62]):
+            refuse(function, sequences, lattices, np.array(wrong), *rest)
+        refuse(function, sequences, never, everything, *rest)
+        refuse(function, sequences, Lattices(2, 2), everything, *rest)
+        refuse(function, sequences, Lattices(3, 3), everything, *rest)
+        refuse(function, shorter, lattices, everything, *rest)
+        refuse(function, more_labels, lattices, everything, *rest)
+    refuse(level.judge, sequences, lattices, everything, np.zeros(2))
+    for wrong in (lattices, Lattices(2, 2), Lattices(3, 3)):
+        refuse(level.filter, sequences, lattices, everything, 0.5, True, wrong)
+    highest = Lattices(3, 2)
+    highest.start(sequences, 5)
+    refuse(level.filter, sequences, highest, everything, 0.5, True, never)
+    refuse(level.get_gaps, sequences, lattices, 3)
+    keys, values = level.get_weights()
+    refuse(level.set_weights, keys, values.reshape(-1))
+    refuse(make_level().set_weights, keys, values.reshape(-1)[1:].copy())
+    refuse(make_level(3).set_weights, keys, values.reshape(-1))
+    refuse(make_level().set_weights, np.zeros(2, "uint64"), np.zeros(6, "float32"))
+    assert len(decode(sequences, [level, level], [0.5], 1, True, 2)[0]) == 3
+    for levels, alphas in (
+        ([], []),
+        ([None], []),
+        (["level"], []),
+        ([level], [0.5]),
+        ([level, level], []),
+        ([level, level], [None]),
+        ([level, make_level(3)], [0.5]),
+        ([level, make_level(2, True)], [0.5]),
+        ([level] * 6, [0.5] * 5),
+        ([Level.__new__(Level)], []),
+    ):
+        refuse(decode, sequences, levels, alphas, 1, False, 1)
+    refuse(decode, sequences, [level], [], 0, False, 1)
+    refuse(decode, sequences, [level], [], 6, False, 1)
+    refuse(decode, sequences, [level], [], 1, False, 0)
     print("done")
 
 

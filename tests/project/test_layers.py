@@ -10,7 +10,7 @@ import spacy_dynsel
 PACKAGE = Path(spacy_dynsel.__file__).parent
 # From the lowest to the highest. A folder may import those to the left of it.
 LAYERS = [
-    *("about", "base", "core", "spacy_io", "tokenizer", "corpus", "tasks"),
+    *("about", "base", "core", "cascade", "spacy_io", "tokenizer", "corpus", "tasks"),
     *("confidence", "ordering", "pipeline", "registry", "report", "cli"),
 ]
 # What these share stands beside them.

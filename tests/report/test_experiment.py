@@ -4,16 +4,20 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from helpers.cli import TEMPLATE_LINES, write_corpus
+from spacy_dynsel.cli import experiment as command
 from spacy_dynsel.cli.experiment import experiment
 from spacy_dynsel.report import experiment as module
+from spacy_dynsel.report.cascades import SETTINGS, LettersExperiment, read_letters
 from spacy_dynsel.report.figure import Line, draw
 from spacy_dynsel.report.page import claims, page, table
 from spacy_dynsel.report.results import make_claims
@@ -219,3 +223,110 @@ def test_command(corpora, tmp_path):
     # What does not hold is a result, and not a warning.
     assert "hold here" in done.stdout or "holds here" in done.stdout
     assert "\N{WARNING SIGN}" not in done.stdout
+
+
+def write_letters(path, n=24, n_folds=2):
+    """Words whose letters have images of their own, some of them smudged."""
+    random = np.random.default_rng(0)
+    images = random.integers(0, 2, (26, 128))
+    lines = []
+    for i in range(n):
+        word = ("abba", "cab", "badcab")[i % 3]
+        letters = images[[ord(letter) - ord("a") for letter in word]]
+        smudged = letters ^ (random.random(letters.shape) < 0.3)
+        digits = [np.packbits(one).tobytes().hex() for one in smudged]
+        lines.append(f"{i % n_folds}\t{word}\t{' '.join(digits)}\n")
+    path.write_text("".join(lines), encoding="utf8")
+    return path
+
+
+FAST = replace(SETTINGS, epochs=1, final_epochs=1, folds=2, alphas=[0.9])
+
+
+@pytest.mark.filterwarnings("ignore:.*DW240")
+def test_handwriting(tmp_path, monkeypatch):
+    path = write_letters(tmp_path / "letters.tsv")
+    monkeypatch.setattr(command, "SETTINGS", FAST)
+    output = tmp_path / "report"
+
+    def fail(self, fold):
+        if fold == 1:
+            raise KeyboardInterrupt
+        return measure(self, fold)
+
+    measure = LettersExperiment.measure
+    with monkeypatch.context() as patch:
+        patch.setattr(LettersExperiment, "measure", fail)
+        with pytest.raises(KeyboardInterrupt):
+            experiment(output, {}, cascades_path=path)
+    # The part that is done is not done again.
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            LettersExperiment,
+            "measure",
+            lambda self, fold: measure(self, {1: 1}[fold]),
+        )
+        again = experiment(output, {}, cascades_path=path)
+    whole = experiment(tmp_path / "other", {}, cascades_path=path)
+    assert again == whole
+    html = (output / "report.html").read_text(encoding="utf8")
+    assert "92.25" in html
+    assert not list(output.glob("*.journal"))
+    numbers = json.loads((output / "results.json").read_text())["handwriting"]
+    assert len(numbers["folds"]) == 2
+    for name in ("accuracy", "whole", "grams"):
+        for i, mean in enumerate(numbers["means"]):
+            assert mean[name] == np.mean([fold[i][name] for fold in numbers["folds"]])
+    assert [row["order"] for row in numbers["means"]] == [1, 2, 3, 4]
+    assert numbers["means"][0]["grams"] == 4
+
+
+def test_letters_are_read(tmp_path):
+    path = write_letters(tmp_path / "letters.tsv", n=6)
+    letters = read_letters(path)
+    assert letters.lengths.tolist() == [4, 3, 6, 4, 3, 6]
+    assert letters.folds.tolist() == [0, 1, 0, 1, 0, 1]
+    assert letters.labels[:7].tolist() == [0, 1, 1, 0, 2, 0, 1]
+    assert read_letters(path, limit=1).lengths.tolist() == [4, 3]
+    pixels, offsets, lengths, labels = letters.take(letters.folds == 1)
+    assert lengths.tolist() == [3, 4, 6]
+    assert labels[:3].tolist() == [2, 0, 1]
+    digits = int(path.read_text().split("\n")[1].split("\t")[2].split(" ")[0], 16)
+    first = pixels[: offsets[1]].tolist()
+    assert sum(1 << (127 - pixel) for pixel in first) == digits
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "0\tab",
+        f"x\ta\t{'0' * 32}",
+        f"0\tA\t{'0' * 32}",
+        f"0\tab\t{'0' * 32}",
+        f"0\ta\t{'0' * 30}",
+        f"0\ta\t{'g' * 32}",
+    ],
+)
+def test_files_that_are_no_handwriting(tmp_path, line):
+    path = write_letters(tmp_path / "letters.tsv", n=2)
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(ValueError, match=r"DS244.*line 3"):
+        read_letters(path)
+    with pytest.raises(ValueError, match="DS245"):
+        read_letters(write_letters(path, n_folds=1))
+
+
+def test_claims_about_handwriting_can_fail():
+    rows = [
+        {"order": i, "accuracy": i / 5, "whole": i / 6, "grams": 5.0}
+        for i in (1, 2, 3, 4)
+    ]
+    assert [one["holds"] for one in make_claims({"handwriting": {"means": rows}})] == [
+        True,
+        True,
+    ]
+    rows[3] = {"order": 4, "accuracy": 0.6, "whole": 0.1, "grams": 50.0}
+    assert not any(
+        one["holds"] for one in make_claims({"handwriting": {"means": rows}})
+    )

@@ -1,0 +1,423 @@
+"""Structured prediction cascades (Weiss and Taskar 2010): exact labels of sequences by
+label n-grams, of which simpler models leave just a few."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base.errors import Errors
+from ..core.model_file import FileData, dump_model, load_model, require
+from .levels import LONGEST, MOST_LABELS, Lattices, Level, Sequences, decode
+from .settings import CascadeSettings, check_alpha, to_number
+from .training import Training, join_positions, make_level
+
+FORMAT = "cascade"
+
+
+class Prediction(NamedTuple):
+    """What a cascade says about sequences.
+
+    labels (array): The label of each position.
+    leads (array): By how much the best labels with another label at the position are
+        worse, or infinity if there are none in the last lattice; None if not asked for.
+    grams (list[float]): How many n-grams a position each level looked at.
+    """
+
+    labels: np.ndarray
+    leads: np.ndarray | None
+    grams: list[float]
+
+
+@dataclass(frozen=True)
+class LevelReport:
+    """What is known about one level.
+
+    order (int): The length of its n-grams.
+    alpha (float): The part of the best path in its threshold, or None if it keeps all.
+    learned_alpha (float): The same, when it was learned.
+    loss (float): The share of units that it loses, by data that it was not learned from.
+    kept (float): The share of cliques that it keeps, by the same data.
+    """
+
+    order: int
+    alpha: float | None
+    learned_alpha: float
+    loss: float
+    kept: float
+
+
+class Step(NamedTuple):
+    """Labelled sequences on their way through a cascade.
+
+    order (int): Of the level.
+    lattices (Lattices): What the levels before it left.
+    lost (array): For each position whether it, or one before it, filtered its label; None
+        of the last level, which does not filter.
+    """
+
+    order: int
+    lattices: Lattices
+    lost: np.ndarray | None
+
+
+class Cascade:
+    """Labels sequences of feature sets by levels of rising order.
+
+    Sequences are arrays: the keys of features, one position after the other, where the
+    features of each position start (and the end of the last), and the number of positions
+    of each sequence. Keys are numbers from 0 to 2**32 - 1, such as hashes; labels are
+    numbers from 0 on.
+
+    settings (CascadeSettings): See there.
+    """
+
+    def __init__(self, settings: CascadeSettings | None = None) -> None:
+        self.settings = settings or CascadeSettings()
+        self.n_labels = 0
+        self.reports: list[LevelReport] = []
+        self._alphas: list[float | None] = []
+        self._filters: list[Level] = []
+        # By order.
+        self._finals: dict[int, Level] = {}
+
+    def fit(
+        self,
+        features: Any,
+        offsets: Any,
+        lengths: Any,
+        labels: Any,
+        groups: Any = None,
+    ) -> "Cascade":
+        """Learn from labelled sequences, from the beginning.
+
+        features (array): The keys of features, position after position.
+        offsets (array): Where the features of each position start, and the end.
+        lengths (array): The number of positions of each sequence.
+        labels (array): The label of each position, or -1 if it is not known.
+        groups (array): A number for each sequence. Those with the same number (of one
+            document, one writer) resemble each other, and fall into the same part of the
+            data. Each is on its own if missing.
+        RETURNS (Cascade): Itself.
+        """
+        settings = self.settings
+        sequences = read_sequences(features, offsets, lengths, labels)
+        n_labels = sequences.n_labels
+        if n_labels == 0:
+            raise ValueError(Errors.DS240)
+        folds = get_folds(groups, len(sequences), settings.folds)
+        training = Training(settings, sequences, n_labels, folds)
+        filters, finals, reports = [], {}, []
+        epsilons = settings.get_epsilons()
+        for order in range(settings.first_order, settings.order + 1):
+            if order == settings.order or settings.every_order:
+                finals[order] = training.learn_labels()
+            if order < settings.order:
+                found = training.add_filter(epsilons[order - settings.first_order])
+                filters.append(found.level)
+                reports.append(LevelReport(order, *found[1:]))
+        self.n_labels = n_labels
+        self._filters, self._finals, self.reports = filters, finals, reports
+        self._alphas = [report.alpha for report in reports]
+        return self
+
+    @property
+    def alpha(self) -> list[float | None]:
+        """The part of the best path in the threshold of each level that filters, in
+        [0, 1), or None to keep everything. Closer to 1 is faster and loses more. It can be
+        set at any time, to a list or to one value for all."""
+        return list(self._alphas)
+
+    @alpha.setter
+    def alpha(self, value: Any) -> None:
+        self._require_fitted()
+        self._alphas = self._check_alphas(value)
+
+    def _check_alphas(self, value: Any) -> list[float | None]:
+        """One alpha for each level that filters, or a clear error."""
+        values = [value] * len(self._alphas) if np.ndim(value) == 0 else list(value)
+        if len(values) != len(self._alphas):
+            raise ValueError(
+                Errors.DS022.format(
+                    name="alpha",
+                    value=value,
+                    range=f"a number in [0, 1), or a list of {len(self._alphas)}",
+                )
+            )
+        return [None if one is None else check_alpha(one) for one in values]
+
+    def predict(
+        self,
+        features: Any,
+        offsets: Any,
+        lengths: Any,
+        *,
+        order: int | None = None,
+        with_leads: bool = False,
+        n_threads: int = 1,
+    ) -> Prediction:
+        """Label sequences. The arrays are those of fit, without labels.
+
+        order (int): The order of the level to label by: the highest if missing; with
+            every_order, also a lower one.
+        with_leads (bool): Whether to tell by how much labels lead.
+        n_threads (int): The number of threads. Any number gives the same labels.
+        """
+        n = len(offsets) - 1 if len(offsets) else 0
+        sequences = read_sequences(features, offsets, lengths, np.full(n, -1))
+        return self._predict(sequences, order, with_leads, n_threads)
+
+    def _predict(
+        self, sequences: Sequences, order: int | None, with_leads: bool, n_threads: int
+    ) -> Prediction:
+        self._require_fitted()
+        order = self.settings.order if order is None else order
+        if order not in self._finals:
+            raise ValueError(
+                Errors.DS021.format(
+                    name="order", value=order, known=", ".join(map(str, self._finals))
+                )
+            )
+        if n_threads < 1:
+            raise ValueError(
+                Errors.DS022.format(
+                    name="n_threads", value=n_threads, range="at least 1"
+                )
+            )
+        n_filters = order - self.settings.first_order
+        labels, leads, counts = decode(
+            sequences,
+            [*self._filters[:n_filters], self._finals[order]],
+            [to_number(alpha) for alpha in self._alphas[:n_filters]],
+            self.settings.first_order,
+            with_leads,
+            n_threads,
+        )
+        n = max(sequences.n_positions, 1)
+        return Prediction(labels, leads, [float(count / n) for count in counts])
+
+    def measure(
+        self, features: Any, offsets: Any, lengths: Any, labels: Any
+    ) -> list[dict[str, float]]:
+        """Compare with labels that are known, at each order that there is. The arrays are
+        those of fit.
+
+        RETURNS (list[dict]): For each level its order and the number of n-grams a position
+            (grams). If it filters: what it loses (loss), as the share of units of which
+            it or a level before it filtered the truth. If it labels: the share of right
+            labels (accuracy), and of sequences with right labels only (whole).
+        """
+        sequences = self._read_labelled(features, offsets, lengths, labels)
+        gold = sequences.gold_labels
+        known = gold >= 0
+        results = []
+        for step in self._filter(sequences, self._alphas):
+            result: dict[str, float] = {
+                "order": step.order,
+                "grams": step.lattices.count() / max(sequences.n_positions, 1),
+            }
+            if step.order in self._finals:
+                labelled = self._predict(sequences, step.order, False, 1).labels
+                right = (labelled == gold) | ~known
+                whole = join_positions(sequences, right, np.logical_and)
+                result["accuracy"] = find_share(right[known])
+                result["whole"] = find_share(whole)
+            if step.lost is not None:
+                units = step.lost[known]
+                if self.settings.unit == "sequence":
+                    units = join_positions(sequences, step.lost, np.logical_or)
+                result["loss"] = 1 - find_share(~units)
+            results.append(result)
+        return results
+
+    def find_lost(
+        self,
+        features: Any,
+        offsets: Any,
+        lengths: Any,
+        labels: Any,
+        *,
+        alpha: Sequence[float | None] | None = None,
+    ) -> np.ndarray:
+        """Find out which sequences lose their labels to a filter. The arrays are those of
+        fit.
+
+        alpha (list[float]): Of each level that filters, in place of that of the cascade.
+        RETURNS (array): For each sequence whether one of its n-grams was filtered.
+        """
+        sequences = self._read_labelled(features, offsets, lengths, labels)
+        alphas = self._alphas if alpha is None else self._check_alphas(alpha)
+        lost = np.zeros(sequences.n_positions, dtype=bool)
+        for step in self._filter(sequences, alphas):
+            if step.lost is not None:
+                lost |= step.lost
+        result = np.zeros(len(sequences), dtype=bool)
+        result[np.diff(sequences.bounds) > 0] = join_positions(
+            sequences, lost, np.logical_or
+        )
+        return result
+
+    def _read_labelled(
+        self, features: Any, offsets: Any, lengths: Any, labels: Any
+    ) -> Sequences:
+        self._require_fitted()
+        sequences = read_sequences(features, offsets, lengths, labels)
+        if sequences.n_labels > self.n_labels:
+            raise ValueError(Errors.DS241.format(n_labels=self.n_labels))
+        return sequences
+
+    def _filter(
+        self, sequences: Sequences, alphas: Sequence[float | None]
+    ) -> Iterator[Step]:
+        """Filter labelled sequences, level by level."""
+        ids = np.arange(len(sequences), dtype="int64")
+        lattices = Lattices(len(sequences), self.n_labels)
+        lattices.start(sequences, self.settings.first_order)
+        order = self.settings.first_order
+        for level, alpha in zip(self._filters, map(to_number, alphas), strict=True):
+            limits = np.empty(sequences.n_positions)
+            level.judge(sequences, lattices, ids, limits)
+            # What an earlier level lost has no limit.
+            yield Step(order, lattices, (limits < alpha) | np.isneginf(limits))
+            following = Lattices(len(sequences), self.n_labels)
+            level.filter(sequences, lattices, ids, alpha, False, following)
+            lattices = following
+            order += 1
+        yield Step(order, lattices, None)
+
+    def to_bytes(self) -> bytes:
+        """The cascade in the form of a file."""
+        self._require_fitted()
+        meta = {
+            "task": FORMAT,
+            "settings": asdict(self.settings),
+            "n_labels": self.n_labels,
+            "alphas": self._alphas,
+            "reports": [asdict(report) for report in self.reports],
+        }
+        arrays = {}
+        for name, level in self._name_levels():
+            keys, values = level.get_weights()
+            arrays[f"{name}_keys"] = keys
+            arrays[f"{name}_values"] = values.reshape(-1).view("uint32")
+        return dump_model(meta, arrays)
+
+    def _name_levels(self) -> list[tuple[str, Level]]:
+        return [
+            *((f"filter{i}", level) for i, level in enumerate(self._filters)),
+            *((f"final{order}", level) for order, level in self._finals.items()),
+        ]
+
+    @classmethod
+    def from_bytes(cls, data: FileData) -> "Cascade":
+        """Read what to_bytes has made."""
+        meta, arrays = load_model(data)
+        if meta.get("task") != FORMAT:
+            raise ValueError(
+                Errors.DS037.format(found=meta.get("task"), expected=FORMAT)
+            )
+        try:
+            result = cls(CascadeSettings(**meta["settings"]))
+            settings = result.settings
+            result.n_labels = meta["n_labels"]
+            result._alphas = [
+                None if alpha is None else check_alpha(alpha)
+                for alpha in meta["alphas"]
+            ]
+            result.reports = [LevelReport(**report) for report in meta["reports"]]
+        except (KeyError, TypeError, ValueError) as error:
+            require(False, f"its description is malformed ({error})")
+        require(
+            isinstance(result.n_labels, int) and 0 < result.n_labels <= MOST_LABELS,
+            "it has no labels",
+        )
+        require(
+            len(result._alphas) == len(result.reports) == settings.n_filters,
+            "it has other levels than its settings say",
+        )
+        orders = (
+            range(settings.first_order, settings.order + 1)
+            if settings.every_order
+            else [settings.order]
+        )
+        result._filters = [
+            make_level(settings, result.n_labels) for _ in range(settings.n_filters)
+        ]
+        result._finals = {
+            order: make_level(settings, result.n_labels) for order in orders
+        }
+        for name, level in result._name_levels():
+            keys = arrays.get(f"{name}_keys", np.empty(0))
+            values = arrays.get(f"{name}_values", np.empty(0))
+            require(
+                keys.dtype == "uint64" and values.dtype == "uint32",
+                f"the weights of '{name}' are missing",
+            )
+            try:
+                level.set_weights(keys, values.view("float32"))
+            except ValueError:
+                require(False, f"the weights of '{name}' are malformed")
+        return result
+
+    def _require_fitted(self) -> None:
+        if not self._finals:
+            raise ValueError(Errors.DS242)
+
+
+def find_share(right: np.ndarray) -> float:
+    """The share of what is right; of nothing, all."""
+    return float(right.mean()) if len(right) else 1.0
+
+
+def read_sequences(features: Any, offsets: Any, lengths: Any, labels: Any) -> Sequences:
+    """Sequences, or an error that says what is wrong with the arrays."""
+    arrays = {}
+    for name, given, low, high, dtype in (
+        ("features", features, 0, 2**32 - 1, "uint32"),
+        ("offsets", offsets, 0, 2**63 - 1, "int64"),
+        ("lengths", lengths, 0, LONGEST, "int64"),
+        ("labels", labels, -1, MOST_LABELS - 1, "int32"),
+    ):
+        array = np.asarray(given)
+        if array.size == 0:
+            array = array.astype("int64")
+        if (
+            array.ndim != 1
+            or array.dtype.kind not in "iu"
+            or (array.size and (array.min() < low or array.max() > high))
+        ):
+            raise ValueError(
+                Errors.DS243.format(
+                    what=f"'{name}' is not a row of integers from {low} to {high}"
+                )
+            )
+        # A copy: nobody else can change it while threads read it.
+        arrays[name] = np.array(array, dtype=dtype)
+    n = len(arrays["labels"])
+    bounds = arrays["offsets"]
+    if len(bounds) != n + 1:
+        what = f"'offsets' has {len(bounds)} entries for {n} positions, not {n + 1}"
+        raise ValueError(Errors.DS243.format(what=what))
+    if bounds[0] != 0 or (np.diff(bounds) < 0).any():
+        what = "'offsets' does not start with 0, or does not rise"
+        raise ValueError(Errors.DS243.format(what=what))
+    if bounds[-1] != len(arrays["features"]):
+        what = (
+            f"'offsets' ends with {bounds[-1]}, and there are {len(features)} features"
+        )
+        raise ValueError(Errors.DS243.format(what=what))
+    if arrays["lengths"].sum() != n:
+        what = f"'lengths' adds up to {arrays['lengths'].sum()}, not to {n} positions"
+        raise ValueError(Errors.DS243.format(what=what))
+    return Sequences(**arrays)
+
+
+def get_folds(groups: Any, n: int, n_folds: int) -> np.ndarray:
+    """The part of the data to which each sequence belongs."""
+    given = np.arange(n) if groups is None else np.asarray(groups)
+    if given.shape != (n,):
+        what = f"'groups' has the shape {given.shape}, and there are {n} sequences"
+        raise ValueError(Errors.DS243.format(what=what))
+    _, numbers = np.unique(given, return_inverse=True)
+    return numbers.reshape(-1) % n_folds

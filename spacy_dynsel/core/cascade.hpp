@@ -1,0 +1,122 @@
+// Levels of rising order, one after the other: each scores the lattice that the one before
+// it left, all but the last filter it, and the last one finds the best path.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "gram_weights.hpp"
+
+namespace dynsel {
+
+// What one thread needs.
+struct CascadeScratch {
+    Lattice lattice, next;
+    Search search;
+    GramScratch grams;
+    std::vector<uint32_t> truth;
+};
+
+struct Cascade {
+    std::vector<const GramWeights*> levels;
+    std::vector<double> alphas;  // of all levels but the last; or minus infinity
+    int n_labels = 0;
+    int first_order = 1;
+    bool by_state = false;  // whether filters keep states, in place of edges
+
+    // A lattice of all paths.
+    static void start(int first_order, int n_labels, int length, CascadeScratch& at) {
+        at.lattice.start(length, n_labels);
+        while (at.lattice.order < first_order) {
+            at.search.kept.assign(at.lattice.edges.size(), 1);
+            at.search.scores.assign(at.lattice.edges.size(), 0);
+            at.lattice.expand(at.search.kept, at.search.scores, n_labels, at.next);
+            std::swap(at.lattice, at.next);
+        }
+    }
+
+    // Labels a sequence.
+    //
+    // leads: By how much the best path with another label is worse, by position; or null.
+    // counts: The number of n-grams that each level looked at is added to these.
+    void decode(const Positions& positions, int length, CascadeScratch& at,
+                int32_t* labels, double* leads, int64_t* counts) const {
+        start(first_order, n_labels, length, at);
+        for (size_t level = 0; level < levels.size(); ++level) {
+            levels[level]->score(at.lattice, positions, at.grams, at.search.scores);
+            counts[level] += at.lattice.edges.size();
+            if (level + 1 == levels.size()) break;
+            at.search.run(at.lattice);
+            at.search.keep(at.lattice, by_state,
+                           at.search.find_limit(at.lattice, by_state, alphas[level]));
+            at.lattice.expand(at.search.kept, at.search.scores, n_labels, at.next);
+            std::swap(at.lattice, at.next);
+        }
+        if (leads == nullptr) {
+            at.search.decode(at.lattice);
+        } else {
+            at.search.run(at.lattice);
+            at.search.find_path(at.lattice);
+            at.search.find_leads(at.lattice, leads);
+            for (int t = 0; t < length; ++t) leads[t] /= SCORE_UNIT;
+        }
+        for (int t = 0; t < length; ++t)
+            labels[t] = at.lattice.edges[at.search.path[t]].label();
+    }
+};
+
+// Learns from one sequence to keep its labels: by equation 9 of Weiss and Taskar (2010).
+inline double learn_filter(GramWeights& weights, const Lattice& lattice,
+                           const Positions& positions, const int32_t* labels,
+                           bool by_state, double alpha, double margin,
+                           CascadeScratch& at) {
+    Search& search = at.search;
+    ++weights.n_steps;
+    weights.score(lattice, positions, at.grams, search.scores);
+    if (!search.find_true_path(lattice, labels)) return 0;
+    at.truth = search.path;
+    int64_t score = 0;
+    for (uint32_t e : at.truth) score += search.scores[e];
+    search.run(lattice);
+    const double limit = search.find_limit(lattice, by_state, alpha);
+    const double loss = margin * lattice.length * SCORE_UNIT +
+                        static_cast<double>(search.best - score) - limit;
+    if (loss <= 0) return 0;
+    search.find_path(lattice);
+    const double n = static_cast<double>(search.n_cliques(lattice, by_state));
+    search.count_paths(lattice, by_state, n ? (alpha - 1) / n : 0);
+    for (uint32_t e : at.truth) search.counts[e] += 1;
+    for (uint32_t e : search.path) search.counts[e] -= alpha;
+    weights.move(lattice, positions, at.grams, search.counts);
+    return loss / SCORE_UNIT;
+}
+
+// Learns from one sequence to label it: by the structured perceptron, or with a cost of
+// each wrong label by the structured hinge loss.
+inline double learn_labels(GramWeights& weights, const Lattice& lattice,
+                           const Positions& positions, const int32_t* labels, double cost,
+                           CascadeScratch& at) {
+    Search& search = at.search;
+    ++weights.n_steps;
+    weights.score(lattice, positions, at.grams, search.scores);
+    if (!search.find_true_path(lattice, labels)) return 0;
+    at.truth = search.path;
+    const int64_t units = std::llrint(cost * SCORE_UNIT);
+    if (units)
+        for (int t = 0; t < lattice.length; ++t)
+            for (size_t e = lattice.edges_from(t); e < lattice.edges_from(t + 1); ++e)
+                if (lattice.edges[e].label() != lattice.edges[at.truth[t]].label())
+                    search.scores[e] += units;
+    search.decode(lattice);
+    if (search.path == at.truth) return 0;
+    int64_t loss = 0;
+    search.counts.assign(lattice.edges.size(), 0);
+    for (int t = 0; t < lattice.length; ++t) {
+        loss += search.scores[search.path[t]] - search.scores[at.truth[t]];
+        search.counts[at.truth[t]] += 1;
+        search.counts[search.path[t]] -= 1;
+    }
+    weights.move(lattice, positions, at.grams, search.counts);
+    return static_cast<double>(loss) / SCORE_UNIT;
+}
+
+}  // namespace dynsel
