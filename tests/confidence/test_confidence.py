@@ -27,7 +27,8 @@ from spacy_dynsel.confidence.maps import (
 from spacy_dynsel.confidence.reliability import measure_confidence
 from spacy_dynsel.tasks.evidence import Evidence
 
-NAMES = ("dynsel_tagger", "dynsel_parser", "dynsel_ner")
+NAMES = ("dynsel_tagger", "dynsel_morphologizer", "dynsel_parser", "dynsel_ner")
+KINDS = ("tag", "morph", "arc")
 
 
 def simulate(probability, n, seed, n_groups=2):
@@ -120,6 +121,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("confidence")
     nlp = spacy.blank("en")
     nlp.add_pipe("dynsel_tagger")
+    nlp.add_pipe("dynsel_morphologizer")
     model = {"folds": 2}
     nlp.add_pipe("dynsel_parser", config={"model": model, "min_label_freq": 1})
     nlp.add_pipe("dynsel_ner")
@@ -158,7 +160,7 @@ def test_command_reports_what_it_fitted(folder):
     accuracies = [row["accuracy"] for row in results["dynsel_tagger"]["handed_on"]]
     assert accuracies[-1] > accuracies[0] + 0.02
     page = (folder / "page.html").read_text("utf8")
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == len(NAMES)
     # What was written is what is measured without fitting.
     again = reliability(folder / "fitted", folder / "test.spacy", name="dynsel_ner")
     error = again["dynsel_ner"]["calibration_error"]
@@ -178,21 +180,21 @@ def test_off_by_default_and_an_error_without_fit(folder):
         nlp("She saw it .")
 
 
-def test_tokens_with_a_tag_and_an_arc(fitted, folder):
+def test_tokens_have_a_confidence_of_each_kind(fitted, folder):
     doc = fitted("Did she see the new trailer in London ?  Yes .")
     for token in doc:
-        tag, arc = token._.dynsel_tag_confidence, token._.dynsel_arc_confidence
+        kinds = [token._.get(f"dynsel_{kind}_confidence") for kind in KINDS]
         if token.is_space:
-            assert tag is None
-            assert arc is None
+            assert kinds == [None] * len(KINDS)
             assert token._.dynsel_confidence is None
         else:
-            assert 0 < tag < 1
-            assert 0 < arc < 1
-            assert token._.dynsel_confidence == min(tag, arc)
-    fitted.get_pipe("dynsel_tagger").confidence = False
+            assert all(0 < kind < 1 for kind in kinds)
+            assert token._.dynsel_confidence == min(kinds)
+    for name in ("dynsel_tagger", "dynsel_morphologizer"):
+        fitted.get_pipe(name).confidence = False
     doc = fitted("She saw it .")
     assert doc[0]._.dynsel_tag_confidence is None
+    assert doc[0]._.dynsel_morph_confidence is None
     assert doc[0]._.dynsel_confidence == doc[0]._.dynsel_arc_confidence
 
 

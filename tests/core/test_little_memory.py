@@ -31,7 +31,11 @@ pytestmark = [
 
 @pytest.mark.parametrize("mode", ["predict 1", "predict 4", "update 1"])
 @pytest.mark.parametrize(
-    "maker", ["make_tagger", "make_ner", "make_rich_ner", "make_parser"]
+    "maker",
+    [
+        *("make_tagger", "make_morphologizer", "make_lemmatizer"),
+        *("make_ner", "make_rich_ner", "make_parser"),
+    ],
 )
 def test_little_memory(maker, mode):
     result = subprocess.run(

@@ -120,11 +120,17 @@ MAKERS: tuple[Callable[[], Language], ...] = (
 )
 
 
+def get_gold(nlp: Language) -> list[dict[str, Any]]:
+    """What a pipeline learns from."""
+    if "dynsel_morphologizer" not in nlp.pipe_names:
+        return GOLD
+    return [{**gold, **more} for gold, more in zip(GOLD, MORPHOLOGY, strict=True)]
+
+
 def train(nlp: Language) -> Language:
     examples = []
-    for gold, more in zip(GOLD, MORPHOLOGY, strict=True):
-        has_morphology = "dynsel_morphologizer" in nlp.pipe_names
-        reference = Doc(nlp.vocab, **gold, **(more if has_morphology else {}))
+    for gold in get_gold(nlp):
+        reference = Doc(nlp.vocab, **gold)
         words = Doc(nlp.vocab, words=gold["words"], tags=gold["tags"])
         examples.append(Example(words, reference))
     nlp.initialize(lambda: examples)

@@ -127,11 +127,15 @@ def update_with_little(maker: Any) -> list[str]:
         examples = []
         for i in range(4):
             words = make_words(f"w{i}x")[: N_WORDS // 2]
-            gold = models.GOLD[i % 2]
+            gold = models.get_gold(nlp)[i % 2]
             n = len(words) // len(gold["words"])
             length = len(gold["words"])
             heads = [j * length + head for j in range(n) for head in gold["heads"]]
-            rest = {name: gold[name] * n for name in ("tags", "deps", "ents")}
+            rest = {
+                name: values * n
+                for name, values in gold.items()
+                if name not in ("words", "heads")
+            }
             words = words[: n * length]
             reference = Doc(nlp.vocab, words=words, heads=heads, **rest)
             predicted = Doc(nlp.vocab, words=words, tags=rest["tags"])

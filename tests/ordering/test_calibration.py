@@ -139,6 +139,8 @@ def make_docs(nlp, n):
             nlp.vocab,
             words=words,
             tags=tags,
+            pos=["X"] * len(tags),
+            morphs=[f"Kind={tag}" for tag in tags],
             heads=[max(0, i - 1 - (tag == "X")) for i, tag in enumerate(tags)],
             deps=[f"d{tag}" if i else "ROOT" for i, tag in enumerate(tags)],
         )
@@ -149,9 +151,9 @@ def make_docs(nlp, n):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A pipeline of all three components, and data that it has not seen."""
+    """A pipeline of several components, and data that it has not seen."""
     nlp = spacy.blank("en")
-    for name in ("dynsel_tagger", "dynsel_ner"):
+    for name in ("dynsel_tagger", "dynsel_morphologizer", "dynsel_ner"):
         nlp.add_pipe(name)
     nlp.add_pipe("dynsel_parser", config={"model": {"folds": 0}, "branches": 0})
     examples = [
@@ -167,7 +169,9 @@ def trained(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["dynsel_tagger", "dynsel_ner", "dynsel_parser"])
+@pytest.mark.parametrize(
+    "name", ["dynsel_tagger", "dynsel_morphologizer", "dynsel_ner", "dynsel_parser"]
+)
 def test_components(name, trained):
     path = trained / "nlp"
     before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
