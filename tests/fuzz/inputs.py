@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from .models import MAKERS, compact, train
+from spacy_dynsel.cascade.settings import CLIQUES
+
+from .models import MAKERS, compact, make_cascade, train
 
 FOLDER = Path(__file__).parent / "seeds"
 
@@ -10,11 +12,13 @@ FOLDER = Path(__file__).parent / "seeds"
 def load_seeds(target: str) -> list[bytes]:
     """The seeds in the repository, what once broke a reader among them. Model files are
     made anew, so that they are of the newest version."""
-    seeds = [path.read_bytes() for path in sorted((FOLDER / target).iterdir())]
+    seeds = [path.read_bytes() for path in sorted((FOLDER / target).glob("*"))]
     if target == "model":
         seeds += [bytes([number]) + model for number, model in enumerate(make_models())]
     elif target == "container":
         seeds += make_models()
+    elif target == "cascade":
+        seeds += [make_cascade(cliques) for cliques in CLIQUES]
     return seeds
 
 

@@ -10,6 +10,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_dynsel.cascade.model import Cascade
+from spacy_dynsel.cascade.settings import CascadeSettings
 from spacy_dynsel.core.checksum import checksum
 from spacy_dynsel.core.model_file import (
     BYTE_ORDER,
@@ -20,6 +22,7 @@ from spacy_dynsel.core.model_file import (
 )
 
 N_BUCKETS = 1 << 16
+LETTERS = ["abba", "cab", "dad", "", "add", "badacab"] * 8
 TEXTS = ["She hits her ball hard", "Shaka Khan saw London", ""]
 LINES = ["word", "lower[-1]", "---", "suffix3 shape"]
 GOLD: list[dict[str, Any]] = [
@@ -137,6 +140,22 @@ def train(nlp: Language) -> Language:
     for _ in range(5):
         nlp.update(examples)
     return nlp
+
+
+def make_letters() -> tuple[np.ndarray, ...]:
+    """Sequences for a cascade: features, offsets, lengths, labels."""
+    labels = np.array([ord(letter) - ord("a") for word in LETTERS for letter in word])
+    features = np.where(np.arange(len(labels)) % 7, labels, 0)
+    offsets = np.arange(len(labels) + 1)
+    return features, offsets, np.array([len(word) for word in LETTERS]), labels
+
+
+def make_cascade(cliques: str) -> bytes:
+    settings = CascadeSettings(order=3, cliques=cliques, folds=2, epsilon=0.2)
+    cascade = Cascade(settings).fit(*make_letters())
+    # So that there is something to choose from.
+    cascade.alpha = 0.2
+    return cascade.to_bytes()
 
 
 def compact(model: bytes) -> bytes:

@@ -20,6 +20,7 @@ from spacy.vocab import Vocab
 
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import parse_templates, read_templates
+from spacy_dynsel.cascade.model import Cascade
 from spacy_dynsel.core.model_file import dump_model, load_model
 from spacy_dynsel.corpus.conll import (
     Columns,
@@ -32,7 +33,7 @@ from spacy_dynsel.tasks.bilou.gazetteer import Gazetteer
 from spacy_dynsel.tasks.bilou.gazetteers import Gazetteers
 from spacy_dynsel.tasks.tagging.engine import TaggingEngine
 
-from .models import MAKERS, TEXTS, load_compact, make_genuine
+from .models import LETTERS, MAKERS, TEXTS, load_compact, make_genuine, make_letters
 
 # How many models are read into a component before another takes its place: labels stay
 # in the vocabulary for good.
@@ -162,10 +163,18 @@ def check_docs(sentences: list[Sentence]) -> None:
             assert found == [int(h + o) for h, o in zip(heads, offsets, strict=True)]
 
 
+def cascade(data: bytes) -> None:
+    """A cascade, down to predictions."""
+    with refusal_allowed():
+        found = Cascade.from_bytes(make_genuine(data)).predict(*make_letters()[:3])
+        assert len(found.labels) == sum(map(len, LETTERS))
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "container": container,
     "model": Models(),
     "templates": templates,
     "gazetteer": gazetteer,
     "corpus": corpus,
+    "cascade": cascade,
 }
