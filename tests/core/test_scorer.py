@@ -17,7 +17,9 @@ from spacy_dynsel.base.templates import Templates, default_templates, parse_temp
 from spacy_dynsel.core.forms.cached import kernel_names, run_kernels
 from spacy_dynsel.core.forms.packing import (
     MAX_WEIGHT,
+    check_weights,
     compile_weights,
+    find_labels,
     pack_weights,
     quantize,
     unpack_weights,
@@ -241,6 +243,58 @@ def test_packed_weights_are_whole(
     keys, labels, found = unpack_weights(index, slots)
     expected = [(*pair, weights[pair]) for pair in pairs if weights[pair]]
     assert list(zip(keys, labels, found, strict=True)) == expected
+
+
+def pack_two_groups() -> tuple[np.ndarray, np.ndarray]:
+    """Groups of three and of two weights, in one bucket."""
+    keys = np.array([5, 5, 5, 9, 9], dtype="uint32")
+    labels = np.array([0, 7, 299, 2, 299], dtype="uint32")
+    weights = np.array([1, -127, 127, -1, 3], dtype="int8")
+    return pack_weights(keys, labels, weights, 300)
+
+
+def test_weights_of_many_labels_stand_in_groups() -> None:
+    index, slots = pack_two_groups()
+    assert slots.tolist() == [5, 3, 0, 7, 299, 0x8101, 0x7F, 9, 2, 2, 299, 0x03FF]
+    check_weights(index, slots, 300)
+    assert find_labels(slots, 300) == [0, 2, 7, 299]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (0, 9),  # two groups of one key
+        (0, 10),  # keys out of order
+        (1, 0),  # an empty group
+        (1, 2),  # groups that do not fill the bucket
+        (1, 60000),  # a group that ends elsewhere
+        (3, 0),  # a label twice
+        (4, 300),  # an unknown label
+        (5, 0x8100),  # a weight of zero
+        (6, 0x17F),  # a weight too many
+        (8, 9),
+    ],
+)
+def test_malformed_groups_are_refused(place: int, value: int) -> None:
+    index, slots = pack_two_groups()
+    slots[place] = value
+    with pytest.raises(ValueError, match="DS035"):
+        check_weights(index, slots, 300)
+
+
+@given(st.binary(max_size=60))
+def test_any_groups_are_read_without_harm(data: bytes) -> None:
+    slots = np.frombuffer(data[: len(data) // 2 * 2], dtype="uint16")
+    index = np.full((1 << 16) + 1, len(slots), dtype="uint32")
+    index[0] = 0
+    find_labels(slots, 300)
+    try:
+        check_weights(index, slots, 300)
+    except ValueError:
+        return
+    keys, labels, weights = unpack_weights(index, slots)
+    again = pack_weights(keys, labels, weights, 300)
+    assert again[1].tolist() == slots.tolist()
 
 
 def test_quantize_saturates() -> None:

@@ -20,7 +20,7 @@ from ..program cimport MAX_PLACES, Program, get_key
 from ..search cimport find_place
 from ..typedefs cimport feat_t, uint32_t
 from .cached cimport add_stage, sum_fused
-from .packing cimport PackedWeights, add_features, add_weights
+from .packing cimport PackedWeights, add_weights, prefetch_index, prefetch_weights
 from .word_scorer cimport MAX_TEMPLATES
 
 N_CANDIDATES = MAX_CANDIDATES
@@ -148,11 +148,11 @@ cdef size_t count_sums(const FactoredScorerC* scorer) noexcept nogil:
     return <size_t>scorer.context.width + scorer.parts.n_labels
 
 
-cdef void add_wholes(
-    const FactoredScorerC* scorer, int stage, const ContextC* context, score_t* wholes
+cdef int ask_for_wholes(
+    const FactoredScorerC* scorer, int stage, const ContextC* context, feat_t* keys
 ) noexcept nogil:
-    """Add what the templates of a stage say about whole labels."""
-    cdef feat_t[MAX_TEMPLATES] keys
+    """Find the features of a stage that say something about whole labels, and ask for
+    their weights. RETURNS: How many there are."""
     cdef int first = scorer.whole_starts[stage]
     cdef int n = scorer.whole_starts[stage + 1] - first
     cdef int i
@@ -160,7 +160,10 @@ cdef void add_wholes(
         keys[i] = get_key(
             &scorer.context.program.templates[scorer.whole_templates[first + i]], context
         )
-    add_features(&scorer.wholes, keys, n, wholes, 0)
+        prefetch_index(&scorer.wholes, keys[i])
+    for i in range(n):
+        prefetch_weights(&scorer.wholes, keys[i])
+    return n
 
 
 cdef void score_word(
@@ -174,18 +177,21 @@ cdef void score_word(
     """
     cdef const PartsC* parts = &scorer.parts
     cdef LexemeRecC* places[MAX_PLACES]
+    cdef feat_t[MAX_TEMPLATES] keys
     cdef ContextC context
     cdef score_t* wholes = sums + scorer.context.width
-    cdef int i, label
+    cdef int i, label, n_keys
     cdef int32_t total
     for i in range(MAX_PLACES):
         places[i] = record
     context.lexemes = places
     context.dynamic = NULL
+    n_keys = ask_for_wholes(scorer, 0, &context, keys)
     sum_fused(scorer.context, 0, &context, sums)
     add_stage(scorer.context, 0, &context, sums)
     memset(wholes, 0, parts.n_labels * sizeof(score_t))
-    add_wholes(scorer, 0, &context, wholes)
+    for i in range(n_keys):
+        add_weights(&scorer.wholes, keys[i], wholes)
     for label in range(parts.n_labels):
         total = wholes[label]
         for i in range(parts.starts[label], parts.starts[label + 1]):
@@ -311,19 +317,23 @@ cdef void go_on(
     sums: [width] What parts got after the first stage; zeros before the second.
     """
     cdef const PartsC* parts = &scorer.parts
+    cdef feat_t[MAX_TEMPLATES] keys
     cdef int32_t* totals = choice.totals
     cdef int32_t best = LOWEST
     cdef int32_t second = LOWEST
     cdef int32_t total
-    cdef int i, j, label, margin
+    cdef int i, j, label, margin, n_keys
     cdef int n = 0
     choice.stage += 1
+    # While these weights are on their way, those of parts are added up.
+    n_keys = ask_for_wholes(scorer, choice.stage, context, keys)
     add_stage(scorer.context, choice.stage, context, sums)
-    if scorer.whole_starts[choice.stage + 1] > scorer.whole_starts[choice.stage]:
+    if n_keys:
         if not choice.has_wholes:
             memset(choice.wholes, 0, parts.n_labels * sizeof(score_t))
             choice.has_wholes = True
-        add_wholes(scorer, choice.stage, context, choice.wholes)
+        for i in range(n_keys):
+            add_weights(&scorer.wholes, keys[i], choice.wholes)
     for i in range(choice.n):
         label = choice.labels[i]
         total = choice.scores[i]

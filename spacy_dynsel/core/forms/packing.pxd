@@ -1,32 +1,37 @@
-from ..typedefs cimport feat_t, int8_t, score_t, uint32_t, uint64_t
+from ..typedefs cimport feat_t, int8_t, score_t, uint16_t, uint32_t
 
 cdef extern from "kernels.hpp" nogil:
     void DYNSEL_PREFETCH(const void* address)
 
 cdef enum:
-    # Up to this many labels a slot has 32 bits.
+    # With more labels, the weights of a key stand in a group.
     NARROW_LABELS = 256
     LABEL_LIMIT = 32000
 
 
-ctypedef fused slot_t:
-    uint32_t
-    uint64_t
+cdef inline uint32_t get_check(uint32_t slot) noexcept nogil:
+    return slot >> 16
 
 
-cdef inline uint32_t get_check(slot_t slot) noexcept nogil:
-    return <uint32_t>(slot >> (16 if sizeof(slot_t) == 4 else 48))
+cdef inline uint32_t get_label(uint32_t slot) noexcept nogil:
+    return slot >> 8 & 0xFF
 
 
-cdef inline uint32_t get_label(slot_t slot) noexcept nogil:
-    return <uint32_t>(slot >> 8 & (0xFF if sizeof(slot_t) == 4 else 0xFFFF))
+cdef inline uint32_t get_group_size(const uint16_t* group) noexcept nogil:
+    """How many slots a group has: check, n, labels, weights."""
+    cdef uint32_t n = group[1]
+    return 2 + n + ((n + 1) >> 1)
+
+
+cdef inline int8_t get_group_weight(const uint16_t* group, uint32_t i) noexcept nogil:
+    return <int8_t>(group[2 + group[1] + (i >> 1)] >> 8 * (i & 1))
 
 
 cdef struct PackedC:
     # Weights in the form of a file, to be looked up by key.
     const uint32_t* index    # [buckets + 1] into slots
     const uint32_t* narrow   # slots, for up to 256 labels, or NULL
-    const uint64_t* wide     # slots, for more
+    const uint16_t* groups   # slots, for more
     int shift                # a key's bucket is key >> shift
 
 
@@ -44,18 +49,22 @@ cdef inline void add_weights(
     """Add the weights of one feature to the scores."""
     cdef uint32_t bucket = key >> packed.shift
     cdef uint32_t check = key & 0xFFFF
-    cdef uint32_t i, slot
-    cdef uint64_t slot_wide
+    cdef uint32_t i, j, slot
+    cdef const uint16_t* group
     if packed.narrow != NULL:
         for i in range(packed.index[bucket], packed.index[bucket + 1]):
             slot = packed.narrow[i]
             if slot >> 16 == check:
                 scores[(slot >> 8) & 0xFF] += <int8_t>(slot & 0xFF)
     else:
-        for i in range(packed.index[bucket], packed.index[bucket + 1]):
-            slot_wide = packed.wide[i]
-            if slot_wide >> 48 == check:
-                scores[(slot_wide >> 8) & 0xFFFF] += <int8_t>(slot_wide & 0xFF)
+        i = packed.index[bucket]
+        while i < packed.index[bucket + 1]:
+            group = &packed.groups[i]
+            if group[0] == check:
+                for j in range(group[1]):
+                    scores[group[2 + j]] += get_group_weight(group, j)
+                break
+            i += get_group_size(group)
 
 
 cdef inline void prefetch_index(const PackedC* packed, feat_t key) noexcept nogil:
@@ -67,7 +76,7 @@ cdef inline void prefetch_weights(const PackedC* packed, feat_t key) noexcept no
     if packed.narrow != NULL:
         DYNSEL_PREFETCH(&packed.narrow[first])
     else:
-        DYNSEL_PREFETCH(&packed.wide[first])
+        DYNSEL_PREFETCH(&packed.groups[first])
 
 
 cdef void add_features(

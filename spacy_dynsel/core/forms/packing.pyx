@@ -4,7 +4,12 @@ Weights are integers in [-127, 127] with one scale. They are stored once, in slo
 sorted by key:
 
     bucket = the high bits of the key; index[bucket] : index[bucket + 1] are its slots
-    slot = check (the low 16 bits of the key), label, weight
+    slot = check (the low 16 bits of the key), label, weight: 32 bits
+
+Labels of more than 8 bits would need longer slots. There the weights of a key stand
+together, in a group of slots of 16 bits:
+
+    check, n, n labels, n weights (two in a slot, the first in its low bits)
 
 With at least 2**16 buckets, bucket and check give back the whole key, so that no
 feature is ever mistaken for another that has a different key.
@@ -18,6 +23,10 @@ from ...base.errors import Errors
 cdef enum:
     MIN_BUCKET_BITS = 16
     MAX_BUCKET_BITS = 22
+    # How many slots a bucket may have on average. Of groups, which may fill a line of the
+    # cache, just the heads are read.
+    BUCKET_SLOTS = 8
+    BUCKET_GROUP_SLOTS = 32
     # How many features to prefetch before the first one is used.
     AHEAD = 16
 
@@ -55,27 +64,57 @@ def pack_weights(keys, labels, weights, int n_labels):
     """
     kept = np.flatnonzero(weights)
     keys, labels, weights = keys[kept], labels[kept], weights[kept]
+    if n_labels > NARROW_LABELS:
+        return pack_groups(keys, labels, weights)
+    slots = (keys & 0xFFFF) << 16 | labels.astype("uint32") << 8 | weights.view("uint8")
+    return make_index(keys, 1, BUCKET_SLOTS), slots.astype("uint32")
+
+
+def pack_groups(keys, labels, weights) -> tuple:
+    """The same, with the weights of each key in a group."""
+    firsts = np.flatnonzero(np.diff(keys.astype("int64"), prepend=-1))
+    counts = np.diff(firsts, append=len(keys))
+    sizes = 2 + counts + (counts + 1) // 2
+    heads = np.cumsum(sizes) - sizes
+    slots = np.zeros(sizes.sum(), dtype="uint16")
+    slots[heads] = keys[firsts] & 0xFFFF
+    slots[heads + 1] = counts
+    ranks = np.arange(len(keys)) - np.repeat(firsts, counts)
+    slots[np.repeat(heads + 2, counts) + ranks] = labels
+    places = np.repeat(heads + 2 + counts, counts) + ranks // 2
+    values = weights.view("uint8").astype("uint16")
+    is_high = ranks % 2 == 1
+    slots[places[~is_high]] = values[~is_high]
+    slots[places[is_high]] |= values[is_high] << 8
+    return make_index(keys[firsts], sizes, BUCKET_GROUP_SLOTS), slots
+
+
+def make_index(keys, n_slots, int most):
+    """Where the slots of each bucket start, and where the last ones end.
+
+    keys (array): Sorted.
+    n_slots (int or array): How many slots each key has.
+    most (int): How many slots a bucket may have on average.
+    """
+    sizes = np.broadcast_to(n_slots, len(keys))
     bits = MIN_BUCKET_BITS
-    while bits < MAX_BUCKET_BITS and len(keys) > 8 << bits:
+    while bits < MAX_BUCKET_BITS and sizes.sum() > most << bits:
         bits += 1
-    counts = np.bincount(keys >> (32 - bits), minlength=1 << bits)
+    counts = np.bincount(keys >> (32 - bits), weights=sizes, minlength=1 << bits)
     index = np.zeros(len(counts) + 1, dtype="uint32")
-    np.cumsum(counts, out=index[1:])
-    checks = keys & 0xFFFF
-    if n_labels <= NARROW_LABELS:
-        slots = checks << 16 | labels.astype("uint32") << 8 | weights.view("uint8")
-        return index, slots.astype("uint32")
-    slots = (
-        checks.astype("uint64") << 48
-        | labels.astype("uint64") << 8
-        | weights.view("uint8")
-    )
-    return index, slots.astype("uint64")
+    np.cumsum(counts.astype("uint32"), out=index[1:])
+    return index
 
 
-def unpack_weights(const uint32_t[::1] index not None, const slot_t[::1] slots not None):
+def unpack_weights(index, slots) -> tuple:
     """The inverse of pack_weights: arrays of keys, labels and weights."""
-    check_index(index, slots.shape[0])
+    check_index(index, len(slots))
+    if slots.dtype == "uint16":
+        return unpack_groups(index, slots)
+    return unpack_slots(index, slots)
+
+
+cdef tuple unpack_slots(const uint32_t[::1] index, const uint32_t[::1] slots):
     cdef int shift = 32 - get_bucket_bits(index.shape[0])
     cdef Py_ssize_t bucket
     cdef uint32_t i
@@ -95,16 +134,40 @@ def unpack_weights(const uint32_t[::1] index not None, const slot_t[::1] slots n
     return keys, labels, weights
 
 
+cdef tuple unpack_groups(const uint32_t[::1] index, const uint16_t[::1] slots):
+    cdef int bits = get_bucket_bits(index.shape[0])
+    cdef vector[uint32_t] keys
+    cdef vector[uint32_t] labels
+    cdef vector[int8_t] weights
+    cdef uint32_t bucket, i, j
+    fault = find_group_fault(index, slots, bits, LABEL_LIMIT)
+    if fault is not None:
+        raise ValueError(Errors.DS035.format(what=fault))
+    for bucket in range(<uint32_t>1 << bits):
+        i = index[bucket]
+        while i < index[bucket + 1]:
+            for j in range(slots[i + 1]):
+                keys.push_back(bucket << (32 - bits) | slots[i])
+                labels.push_back(slots[i + 2 + j])
+                weights.push_back(get_group_weight(&slots[i], j))
+            i += get_group_size(&slots[i])
+    return (
+        np.array(keys, dtype="uint32"),
+        np.array(labels, dtype="uint32"),
+        np.array(weights, dtype="int8"),
+    )
+
+
 def check_weights(index, slots, int n_labels) -> None:
     """Raise an error unless arrays from a file can be read without harm."""
-    dtype = "uint32" if n_labels <= NARROW_LABELS else "uint64"
+    dtype = "uint32" if n_labels <= NARROW_LABELS else "uint16"
     if index.dtype != "uint32" or slots.dtype != dtype:
         raise ValueError(Errors.DS035.format(what="its weights have the wrong type"))
     bits = check_index_length(len(index))
     if n_labels <= NARROW_LABELS:
-        fault = find_fault[uint32_t](index, slots, bits, n_labels)
+        fault = find_fault(index, slots, bits, n_labels)
     else:
-        fault = find_fault[uint64_t](index, slots, bits, n_labels)
+        fault = find_group_fault(index, slots, bits, n_labels)
     if fault is not None:
         raise ValueError(Errors.DS035.format(what=fault))
 
@@ -132,7 +195,7 @@ cdef int check_index(const uint32_t[::1] index, Py_ssize_t n_slots) except -1:
 
 
 cdef object find_fault(
-    const uint32_t[::1] index, const slot_t[::1] slots, int bits, uint32_t n_labels
+    const uint32_t[::1] index, const uint32_t[::1] slots, int bits, uint32_t n_labels
 ):
     """What is wrong with weights, or None."""
     cdef uint32_t n_buckets = 1 << bits
@@ -168,21 +231,77 @@ cdef object find_fault(
     return None if agrees and n_steps == n_starts else "its weights are not in order"
 
 
+cdef object find_group_fault(
+    const uint32_t[::1] index, const uint16_t[::1] slots, int bits, uint32_t n_labels
+):
+    """The same for groups."""
+    cdef uint32_t shared = (1 << (bits - MIN_BUCKET_BITS)) - 1
+    cdef uint32_t n_buckets = 1 << bits
+    cdef uint32_t bucket, i, j, n, end
+    cdef int last_check
+    cdef bint fits = index[0] == 0 and index[n_buckets] == slots.shape[0]
+    cdef bint is_known = True
+    cdef bint agrees = True
+    with nogil:
+        for bucket in range(n_buckets):
+            fits &= index[bucket] <= index[bucket + 1]
+        if not fits:
+            n_buckets = 0
+        for bucket in range(n_buckets):
+            i = index[bucket]
+            end = index[bucket + 1]
+            last_check = -1
+            while i < end and fits:
+                fits = end - i >= 2 and slots[i + 1] > 0
+                fits = fits and get_group_size(&slots[i]) <= end - i
+                if not fits:
+                    break
+                n = slots[i + 1]
+                agrees &= slots[i] > last_check
+                agrees &= <uint32_t>slots[i] >> (32 - bits) == bucket & shared
+                last_check = slots[i]
+                for j in range(n):
+                    is_known &= slots[i + 2 + j] < n_labels
+                    is_known &= get_group_weight(&slots[i], j) != 0
+                    agrees &= j == 0 or slots[i + 1 + j] < slots[i + 2 + j]
+                if n % 2:
+                    is_known &= slots[i + 1 + n + (n + 1) // 2] >> 8 == 0
+                i += get_group_size(&slots[i])
+    if not fits:
+        return "its index does not fit its slots"
+    if not is_known:
+        return "a weight is zero or has an unknown label"
+    return None if agrees else "its weights are not in order"
+
+
 def find_labels(slots, int n_labels) -> list:
     """The labels that have weights, in order, by slots that check_weights accepted."""
-    if n_labels <= NARROW_LABELS:
-        return mark_labels[uint32_t](slots, n_labels)
-    return mark_labels[uint64_t](slots, n_labels)
-
-
-cdef list mark_labels(const slot_t[::1] slots, int n_labels):
     cdef vector[char] found = vector[char](max(n_labels, 0))
-    cdef Py_ssize_t i
     cdef int label
-    for i in range(slots.shape[0]):
-        if get_label(slots[i]) < <uint32_t>n_labels:
-            found[get_label(slots[i])] = True
+    if n_labels <= NARROW_LABELS:
+        mark_labels(slots, found)
+    else:
+        mark_group_labels(slots, found)
     return [label for label in range(n_labels) if found[label]]
+
+
+cdef int mark_labels(const uint32_t[::1] slots, vector[char]& found) except -1:
+    cdef Py_ssize_t i
+    for i in range(slots.shape[0]):
+        if get_label(slots[i]) < found.size():
+            found[get_label(slots[i])] = True
+    return 0
+
+
+cdef int mark_group_labels(const uint16_t[::1] slots, vector[char]& found) except -1:
+    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t j
+    while i + 1 < slots.shape[0]:
+        for j in range(i + 2, min(i + 2 + slots[i + 1], slots.shape[0])):
+            if slots[j] < found.size():
+                found[slots[j]] = True
+        i += get_group_size(&slots[i])
+    return 0
 
 
 cdef class PackedWeights:
@@ -194,7 +313,7 @@ cdef class PackedWeights:
 
     def __init__(self, const uint32_t[::1] index not None, slots, int n_labels):
         cdef const uint32_t[::1] narrow
-        cdef const uint64_t[::1] wide
+        cdef const uint16_t[::1] groups
         if self.index is not None or not 0 <= n_labels <= LABEL_LIMIT:
             raise ValueError(Errors.DS216.format(what=f"weights of {n_labels} labels"))
         check_weights(np.asarray(index), slots, n_labels)
@@ -202,13 +321,13 @@ cdef class PackedWeights:
         self._slots = slots if len(slots) else np.zeros(1, dtype=slots.dtype)
         self.c.index = &index[0]
         self.c.narrow = NULL
-        self.c.wide = NULL
+        self.c.groups = NULL
         if n_labels <= NARROW_LABELS:
             narrow = self._slots
             self.c.narrow = &narrow[0]
         else:
-            wide = self._slots
-            self.c.wide = &wide[0]
+            groups = self._slots
+            self.c.groups = &groups[0]
         self.c.shift = 32 - get_bucket_bits(index.shape[0])
         self.n_labels = n_labels
         self.slots = slots
