@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 
 MOST_LABELS: int
@@ -13,10 +11,12 @@ class Sequences:
         offsets: np.ndarray,
         lengths: np.ndarray,
         labels: np.ndarray,
+        allowed: np.ndarray | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property
     def n_labels(self) -> int: ...
+    def has_labels(self, n_labels: int) -> bool: ...
     @property
     def n_positions(self) -> int: ...
     @property
@@ -32,7 +32,7 @@ class Lattices:
     @property
     def order(self) -> int: ...
     def start(self, sequences: Sequences, order: int) -> None: ...
-    def count(self) -> int: ...
+    def count(self, states: bool = False) -> int: ...
     def get_grams(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
 
 class Level:
@@ -54,9 +54,17 @@ class Level:
         ids: np.ndarray,
         alpha: float,
         margin: float,
+        dropout: float = 0.0,
+        seed: int = 0,
     ) -> float: ...
     def learn_labels(
-        self, sequences: Sequences, lattices: Lattices, ids: np.ndarray, cost: float
+        self,
+        sequences: Sequences,
+        lattices: Lattices,
+        ids: np.ndarray,
+        cost: float,
+        dropout: float = 0.0,
+        seed: int = 0,
     ) -> float: ...
     def finish(self) -> None: ...
     def judge(
@@ -83,12 +91,3 @@ class Level:
     ) -> tuple[np.ndarray, np.ndarray]: ...
     def get_weights(self) -> tuple[np.ndarray, np.ndarray]: ...
     def set_weights(self, keys: np.ndarray, values: np.ndarray) -> None: ...
-
-def decode(
-    sequences: Sequences,
-    levels: list[Any],
-    alphas: list[float],
-    first_order: int,
-    with_leads: bool,
-    n_threads: int,
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]: ...

@@ -3,23 +3,21 @@ import numpy as np
 
 from cython.operator cimport dereference as deref
 from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from ..core.cascade cimport (
     LABEL_BITS,
     MAX_ORDER,
     SCORE_UNIT,
-    CascadeC,
     CascadeScratch,
-    GramWeights,
     LatticeC,
     Positions,
+    Thinner,
     learn_filter,
     learn_labels,
     start_lattice,
 )
-from ..core.workers cimport atomic_int, run_workers
 
 from ..base.errors import Errors
 
@@ -50,20 +48,16 @@ cdef class Sequences:
     offsets (array): Where the features of each position start (int64), and the end.
     lengths (array): The number of positions of each sequence (int64).
     labels (array): The label of each position (int32), or -1 where it is not known.
+    allowed (array): For each position and each label whether it may be there (uint8), or
+        None if all labels may.
     """
-    cdef const uint32_t[::1] features
-    cdef const int64_t[::1] offsets
-    cdef const int32_t[::1] labels
-    cdef vector[int64_t] starts       # the first position of each, and the end
-    cdef readonly int n_labels        # that there have to be for these labels
-    cdef uint32_t nothing             # what pointers show that have nothing to show
-
     def __init__(
         self,
         const uint32_t[::1] features not None,
         const int64_t[::1] offsets not None,
         const int64_t[::1] lengths not None,
         const int32_t[::1] labels not None,
+        const uint8_t[:, ::1] allowed=None,
     ):
         cdef Py_ssize_t i
         cdef int64_t total = 0
@@ -73,6 +67,7 @@ cdef class Sequences:
             offsets.shape[0] == n + 1
             and offsets[0] == 0
             and offsets[n] == features.shape[0]
+            and (allowed is None or allowed.shape[0] == n)
         )
         if fits:
             for i in range(n):
@@ -94,6 +89,10 @@ cdef class Sequences:
         self.features = features
         self.offsets = offsets
         self.labels = labels
+        self.allowed = allowed
+        if allowed is not None:
+            self.n_allowed = <int>allowed.shape[1]
+            self.n_labels = max(self.n_labels, self.n_allowed)
 
     def __len__(self) -> int:
         return 0 if self.starts.empty() else self.starts.size() - 1
@@ -121,7 +120,17 @@ cdef class Sequences:
         if self.features.shape[0]:
             result.keys = &self.features[0]
         result.offsets = &self.offsets[self.starts[i]]
+        result.allowed = NULL
+        if self.n_allowed and self.length(i):
+            result.allowed = &self.allowed[self.starts[i], 0]
         return result
+
+    def has_labels(self, int n_labels) -> bool:
+        return self.fits(n_labels)
+
+    cdef bint fits(self, int n_labels) noexcept nogil:
+        """Whether labels, and what is allowed, are those of so many labels."""
+        return self.n_labels <= n_labels and self.n_allowed in (0, n_labels)
 
     cdef const int32_t* gold(self, Py_ssize_t i) noexcept nogil:
         # An empty sequence at the end has no position to point at.
@@ -136,8 +145,6 @@ cdef class Lattices:
     n (int): The number of sequences.
     n_labels (int): The number of labels.
     """
-    cdef vector[LatticeC] items
-    cdef readonly int n_labels
 
     def __init__(self, Py_ssize_t n, int n_labels):
         check(
@@ -151,30 +158,52 @@ cdef class Lattices:
         return self.items.size()
 
     def start(self, Sequences sequences not None, int order) -> None:
-        """Let all labels be possible.
+        """Let all labels be possible that are allowed. Such lattices take no memory: each
+        is made where it is looked at.
 
         order (int): The length of n-grams to start with.
         """
-        cdef CascadeScratch at
-        cdef size_t i
         check(
-            len(sequences) == len(self) and 0 < order <= HIGHEST_ORDER,
+            len(sequences) == len(self) and 0 < order <= HIGHEST_ORDER
+            and sequences.fits(self.n_labels),
             "sequences and lattices",
         )
-        for i in range(self.items.size()):
-            start_lattice(order, self.n_labels, sequences.length(i), at)
-            self.items[i] = at.lattice
+        self.started = sequences
+        self.first_order = order
+
+    cdef const LatticeC* get(self, int64_t i, CascadeScratch& at) except NULL nogil:
+        """What is possible for a sequence, made if need be."""
+        cdef Positions positions
+        if self.items[i].columns.size():
+            return &self.items[i]
+        positions = self.started.positions(i)
+        start_lattice(
+            self.first_order, self.n_labels, self.started.length(i), positions.allowed, at
+        )
+        return &at.lattice
+
+    cdef bint has(self, int64_t i, int length) noexcept nogil:
+        """Whether there is a lattice for a sequence, and for one of its length."""
+        if self.items[i].columns.size():
+            return self.items[i].length == length
+        return self.first_order > 0 and self.started.length(i) == length
 
     @property
     def order(self) -> int:
         """The length of n-grams, or 0 if there are no lattices."""
-        return 0 if self.items.empty() else self.items[0].order
+        if self.items.empty() or self.items[0].columns.empty():
+            return 0 if self.items.empty() else self.first_order
+        return self.items[0].order
 
-    def count(self) -> int:
-        """The number of all n-grams."""
+    def count(self, bint states=False) -> int:
+        """The number of all n-grams, or of all states but the first of each sequence."""
+        cdef CascadeScratch at
         cdef size_t i, n = 0
+        cdef const LatticeC* lattice
         for i in range(self.items.size()):
-            n += self.items[i].edges.size()
+            if self.first_order or self.items[i].columns.size():
+                lattice = self.get(i, at)
+                n += lattice.n_states() - 1 if states else lattice.edges.size()
         return n
 
     def get_grams(self, Py_ssize_t i) -> tuple:
@@ -184,11 +213,15 @@ cdef class Lattices:
             column each; beyond the start they are n_labels), and what earlier levels say
             about it (int64).
         """
-        cdef LatticeC* lattice
+        cdef CascadeScratch at
+        cdef const LatticeC* lattice
         cdef size_t e
         cdef int t, j
-        check(0 <= i < len(self), "the number of a sequence")
-        lattice = &self.items[i]
+        check(
+            0 <= i < len(self) and (self.first_order > 0 or self.items[i].columns.size()),
+            "the number of a sequence",
+        )
+        lattice = self.get(i, at)
         places = np.empty(lattice.edges.size(), dtype="int64")
         labels = np.empty((lattice.edges.size(), lattice.order), dtype="int64")
         scores = np.empty(lattice.edges.size(), dtype="int64")
@@ -213,8 +246,6 @@ cdef class Level:
     eta (float): The step size.
     delta (float): Added to the root of the squares of AdaGrad.
     """
-    cdef GramWeights weights
-    cdef readonly bint by_state
 
     def __init__(
         self, int n_labels, bint by_state, bint pairs, bint adagrad, float eta,
@@ -241,14 +272,12 @@ cdef class Level:
         cdef bint fits = (
             len(lattices) == n
             and lattices.n_labels == self.weights.n_labels
-            and sequences.n_labels <= self.weights.n_labels
+            and sequences.fits(self.weights.n_labels)
         )
         for i in range(ids.shape[0]):
             fits &= 0 <= ids[i] < n
             if fits:
-                fits &= lattices.items[ids[i]].length == sequences.length(ids[i])
-                # A lattice that was never made has no columns.
-                fits &= lattices.items[ids[i]].columns.size() > 0
+                fits &= lattices.has(ids[i], sequences.length(ids[i]))
         return check(fits, "sequences and lattices")
 
     def learn_filter(
@@ -258,21 +287,28 @@ cdef class Level:
         const int64_t[::1] ids not None,
         double alpha,
         double margin,
+        double dropout=0,
+        uint64_t seed=0,
     ) -> float:
         """Learn to filter some sequences, one after the other. RETURNS (float): The
         loss.
 
         alpha (float): The part of the best path in the threshold.
         margin (float): By how much the labels have to be above it, for each position.
+        dropout (float): How often a feature is left out.
+        seed (int): The seed of that.
         """
         cdef CascadeScratch at
+        cdef Thinner thinner
         cdef Py_ssize_t i
         cdef double loss = 0
         self._check(sequences, lattices, ids)
+        thinner.rate, thinner.state = dropout, seed
         with nogil:
             for i in range(ids.shape[0]):
                 loss += learn_filter(
-                    self.weights, lattices.items[ids[i]], sequences.positions(ids[i]),
+                    self.weights, deref(lattices.get(ids[i], at)),
+                    thinner.thin(sequences.positions(ids[i]), sequences.length(ids[i])),
                     sequences.gold(ids[i]), self.by_state, alpha, margin, at,
                 )
         return loss
@@ -283,19 +319,25 @@ cdef class Level:
         Lattices lattices not None,
         const int64_t[::1] ids not None,
         double cost,
+        double dropout=0,
+        uint64_t seed=0,
     ) -> float:
         """Learn to label some sequences, one after the other. RETURNS (float): The loss.
 
         cost (float): Of a wrong label; 0 for the perceptron.
+        dropout (float), seed (int): See learn_filter.
         """
         cdef CascadeScratch at
+        cdef Thinner thinner
         cdef Py_ssize_t i
         cdef double loss = 0
         self._check(sequences, lattices, ids)
+        thinner.rate, thinner.state = dropout, seed
         with nogil:
             for i in range(ids.shape[0]):
                 loss += learn_labels(
-                    self.weights, lattices.items[ids[i]], sequences.positions(ids[i]),
+                    self.weights, deref(lattices.get(ids[i], at)),
+                    thinner.thin(sequences.positions(ids[i]), sequences.length(ids[i])),
                     sequences.gold(ids[i]), cost, at,
                 )
         return loss
@@ -320,12 +362,12 @@ cdef class Level:
         cdef Py_ssize_t i
         cdef int64_t t, start
         cdef double mean
-        cdef LatticeC* lattice
+        cdef const LatticeC* lattice
         self._check(sequences, lattices, ids)
         check(limits.shape[0] == sequences.n_positions, "sequences and limits")
         with nogil:
             for i in range(ids.shape[0]):
-                lattice = &lattices.items[ids[i]]
+                lattice = lattices.get(ids[i], at)
                 if lattice.length == 0:
                     continue
                 start = sequences.starts[ids[i]]
@@ -357,11 +399,11 @@ cdef class Level:
         cdef double limit
         cdef size_t n = 0
         cdef size_t n_kept = 0
-        cdef LatticeC* lattice
+        cdef const LatticeC* lattice
         self._check(sequences, lattices, ids)
         with nogil:
             for i in range(ids.shape[0]):
-                lattice = &lattices.items[ids[i]]
+                lattice = lattices.get(ids[i], at)
                 self.weights.score(
                     deref(lattice), sequences.positions(ids[i]), at.grams, at.search.scores
                 )
@@ -393,7 +435,7 @@ cdef class Level:
         cdef double limit
         cdef bint is_there
         cdef vector[uint32_t] truth
-        cdef LatticeC* lattice
+        cdef const LatticeC* lattice
         self._check(sequences, lattices, ids)
         check(
             len(result) == len(lattices) and result.n_labels == lattices.n_labels
@@ -401,10 +443,10 @@ cdef class Level:
             "lattices of two levels",
         )
         for i in range(ids.shape[0]):
-            check(lattices.items[ids[i]].order < HIGHEST_ORDER, "the order of a lattice")
+            check(lattices.get(ids[i], at).order < HIGHEST_ORDER, "the order of a lattice")
         with nogil:
             for i in range(ids.shape[0]):
-                lattice = &lattices.items[ids[i]]
+                lattice = lattices.get(ids[i], at)
                 self.weights.score(
                     deref(lattice), sequences.positions(ids[i]), at.grams, at.search.scores
                 )
@@ -431,9 +473,9 @@ cdef class Level:
         part of the latter."""
         cdef CascadeScratch at
         cdef size_t e
-        cdef LatticeC* lattice
+        cdef const LatticeC* lattice
         self._check(sequences, lattices, np.array([i], dtype="int64"))
-        lattice = &lattices.items[i]
+        lattice = lattices.get(i, at)
         self.weights.score(
             deref(lattice), sequences.positions(i), at.grams, at.search.scores
         )
@@ -486,93 +528,3 @@ cdef class Level:
             check(row == <size_t>i, "the weights of a level")
             for j in range(width):
                 self.weights.table.values[row * width + j] = values[i * width + j]
-
-
-cdef class Decoding:
-    """One call of decode: what its threads share."""
-    cdef CascadeC cascade
-    cdef Sequences sequences
-    cdef int32_t[::1] labels
-    cdef double[::1] leads
-    cdef int64_t[:, ::1] counts
-    cdef bint with_leads
-    cdef atomic_int next_sequence
-
-    cdef void work(self, int thread) noexcept nogil:
-        cdef CascadeScratch at
-        cdef int64_t start
-        cdef int n = <int>self.sequences.starts.size() - 1
-        cdef int i = self.next_sequence.fetch_add(1)
-        cdef double* leads
-        while i < n:
-            start = self.sequences.starts[i]
-            leads = NULL
-            if self.sequences.length(i):
-                if self.with_leads:
-                    leads = &self.leads[start]
-                self.cascade.decode(
-                    self.sequences.positions(i), self.sequences.length(i), at,
-                    &self.labels[start], leads, &self.counts[thread, 0],
-                )
-            i = self.next_sequence.fetch_add(1)
-
-
-cdef void call_work(void* decoding, int thread) noexcept nogil:
-    (<Decoding>decoding).work(thread)
-
-
-def decode(
-    Sequences sequences not None,
-    list levels not None,
-    list alphas not None,
-    int first_order,
-    bint with_leads,
-    int n_threads,
-) -> tuple:
-    """Label sequences.
-
-    levels (list[Level]): All levels. The last one does not filter.
-    alphas (list[float]): Of all levels but the last; minus infinity keeps everything.
-    first_order (int): The order of the first level.
-    with_leads (bool): Whether to tell by how much labels lead.
-    RETURNS (tuple): The labels (int32); their leads (float64) or None; how many n-grams
-        each level looked at (int64).
-    """
-    cdef Decoding run = Decoding()
-    cdef Level level
-    cdef bint has_memory
-    cdef void* job = <void*>run
-    # Nobody else can change this one while the threads work.
-    cdef tuple own = tuple(levels)
-    check(
-        len(own) > 0 and len(alphas) == len(own) - 1 and n_threads > 0
-        and 0 < first_order and first_order + len(own) - 1 <= HIGHEST_ORDER,
-        "the levels of a cascade",
-    )
-    for level in own:
-        check(
-            level is not None and level.weights.n_labels > 0
-            and level.weights.n_labels == (<Level>own[0]).weights.n_labels
-            and level.by_state == (<Level>own[0]).by_state,
-            "the levels of a cascade",
-        )
-        run.cascade.levels.push_back(&level.weights)
-        run.cascade.n_labels = level.weights.n_labels
-        run.cascade.by_state = level.by_state
-    run.cascade.alphas = alphas
-    run.cascade.first_order = first_order
-    n = sequences.n_positions
-    labels = np.empty(n, dtype="int32")
-    leads = np.empty(n if with_leads else 0, dtype="float64")
-    counts = np.zeros((n_threads, len(own)), dtype="int64")
-    run.sequences = sequences
-    run.labels = labels
-    run.leads = leads
-    run.counts = counts
-    run.with_leads = with_leads
-    run.next_sequence.store(0)
-    with nogil:
-        has_memory = run_workers(n_threads, call_work, job)
-    if not has_memory:
-        raise MemoryError()
-    return labels, leads if with_leads else None, counts.sum(axis=0)

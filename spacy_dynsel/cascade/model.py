@@ -9,7 +9,8 @@ import numpy as np
 
 from ..base.errors import Errors
 from ..core.model_file import FileData, dump_model, load_model, require
-from .levels import LONGEST, MOST_LABELS, Lattices, Level, Sequences, decode
+from .decoding import decode
+from .levels import LONGEST, MOST_LABELS, Lattices, Level, Sequences
 from .settings import CascadeSettings, check_alpha, to_number
 from .training import Training, join_positions, make_level
 
@@ -89,6 +90,7 @@ class Cascade:
         lengths: Any,
         labels: Any,
         groups: Any = None,
+        allowed: Any = None,
     ) -> "Cascade":
         """Learn from labelled sequences, from the beginning.
 
@@ -99,10 +101,13 @@ class Cascade:
         groups (array): A number for each sequence. Those with the same number (of one
             document, one writer) resemble each other, and fall into the same part of the
             data. Each is on its own if missing.
+        allowed (array): For each position and each label whether it may be there, such as
+            by a dictionary; all may if missing. A sequence whose labels are not allowed is
+            passed over.
         RETURNS (Cascade): Itself.
         """
         settings = self.settings
-        sequences = read_sequences(features, offsets, lengths, labels)
+        sequences = read_sequences(features, offsets, lengths, labels, allowed)
         n_labels = sequences.n_labels
         if n_labels == 0:
             raise ValueError(Errors.DS240)
@@ -153,9 +158,11 @@ class Cascade:
         offsets: Any,
         lengths: Any,
         *,
+        allowed: Any = None,
         order: int | None = None,
         with_leads: bool = False,
         n_threads: int = 1,
+        alpha: Any = None,
     ) -> Prediction:
         """Label sequences. The arrays are those of fit, without labels.
 
@@ -163,15 +170,23 @@ class Cascade:
             every_order, also a lower one.
         with_leads (bool): Whether to tell by how much labels lead.
         n_threads (int): The number of threads. Any number gives the same labels.
+        alpha (float or list[float]): In place of that of the cascade.
         """
         n = len(offsets) - 1 if len(offsets) else 0
-        sequences = read_sequences(features, offsets, lengths, np.full(n, -1))
-        return self._predict(sequences, order, with_leads, n_threads)
+        sequences = read_sequences(features, offsets, lengths, np.full(n, -1), allowed)
+        return self._predict(sequences, order, with_leads, n_threads, alpha)
 
     def _predict(
-        self, sequences: Sequences, order: int | None, with_leads: bool, n_threads: int
+        self,
+        sequences: Sequences,
+        order: int | None,
+        with_leads: bool,
+        n_threads: int,
+        alpha: Any = None,
     ) -> Prediction:
         self._require_fitted()
+        self._check_labels(sequences)
+        alphas = self._alphas if alpha is None else self._check_alphas(alpha)
         order = self.settings.order if order is None else order
         if order not in self._finals:
             raise ValueError(
@@ -189,7 +204,7 @@ class Cascade:
         labels, leads, counts = decode(
             sequences,
             [*self._filters[:n_filters], self._finals[order]],
-            [to_number(alpha) for alpha in self._alphas[:n_filters]],
+            [to_number(one) for one in alphas[:n_filters]],
             self.settings.first_order,
             with_leads,
             n_threads,
@@ -198,24 +213,32 @@ class Cascade:
         return Prediction(labels, leads, [float(count / n) for count in counts])
 
     def measure(
-        self, features: Any, offsets: Any, lengths: Any, labels: Any
+        self,
+        features: Any,
+        offsets: Any,
+        lengths: Any,
+        labels: Any,
+        *,
+        allowed: Any = None,
     ) -> list[dict[str, float]]:
         """Compare with labels that are known, at each order that there is. The arrays are
         those of fit.
 
-        RETURNS (list[dict]): For each level its order and the number of n-grams a position
-            (grams). If it filters: what it loses (loss), as the share of units of which
+        RETURNS (list[dict]): For each level its order and the numbers of n-grams (grams)
+            and of (n-1)-grams (states) a position. If it filters: what it loses (loss), as the share of units of which
             it or a level before it filtered the truth. If it labels: the share of right
             labels (accuracy), and of sequences with right labels only (whole).
         """
-        sequences = self._read_labelled(features, offsets, lengths, labels)
+        sequences = self._read_labelled(features, offsets, lengths, labels, allowed)
         gold = sequences.gold_labels
         known = gold >= 0
+        n = max(sequences.n_positions, 1)
         results = []
         for step in self._filter(sequences, self._alphas):
             result: dict[str, float] = {
                 "order": step.order,
-                "grams": step.lattices.count() / max(sequences.n_positions, 1),
+                "grams": step.lattices.count() / n,
+                "states": step.lattices.count(states=True) / n,
             }
             if step.order in self._finals:
                 labelled = self._predict(sequences, step.order, False, 1).labels
@@ -258,17 +281,77 @@ class Cascade:
         )
         return result
 
-    def _read_labelled(
+    def find_gaps(
+        self, features: Any, offsets: Any, lengths: Any, *, alpha: Any = None
+    ) -> list[np.ndarray]:
+        """Find out how close labels come to the best sequence. The arrays are those of
+        fit.
+
+        alpha (float or list[float]): In place of that of the cascade.
+        RETURNS (list[array]): For each level, for each position and label, by how much
+            the best sequence with that label there is worse than the best of all; or
+            infinity if there is none left.
+        """
+        n = len(offsets) - 1 if len(offsets) else 0
+        sequences = self._read_labelled(features, offsets, lengths, np.full(n, -1))
+        alphas = self._alphas if alpha is None else self._check_alphas(alpha)
+        levels = [*self._filters, self._finals[self.settings.order]]
+        tables = []
+        for level, step in zip(levels, self._filter(sequences, alphas), strict=True):
+            table = np.full((n, self.n_labels), np.inf)
+            for i, start in enumerate(sequences.bounds[:-1].tolist()):
+                places, grams, _ = step.lattices.get_grams(i)
+                gaps, _ = level.get_gaps(sequences, step.lattices, i)
+                np.minimum.at(table, (places + start, grams[:, -1]), gaps)
+            tables.append(table)
+        return tables
+
+    def correct(
         self, features: Any, offsets: Any, lengths: Any, labels: Any
+    ) -> "Cascade":
+        """Make another cascade that has also learned from some more sequences. Just its
+        last level learns, what the others filter and the thresholds stay. The arrays are
+        those of fit."""
+        sequences = self._read_labelled(features, offsets, lengths, labels)
+        *_, step = self._filter(sequences, self._alphas, keep_truth=True)
+        settings = self.settings
+        level = make_level(settings, self.n_labels)
+        keys, values = self._finals[settings.order].get_weights()
+        level.set_weights(keys, values.reshape(-1))
+        level.learn_labels(
+            sequences,
+            step.lattices,
+            np.arange(len(sequences), dtype="int64"),
+            settings.cost if settings.final == "hinge" else 0.0,
+        )
+        result = type(self)(settings)
+        result.__dict__.update(self.__dict__)
+        result._alphas = list(self._alphas)
+        result._finals = {**self._finals, settings.order: level}
+        return result
+
+    def _read_labelled(
+        self,
+        features: Any,
+        offsets: Any,
+        lengths: Any,
+        labels: Any,
+        allowed: Any = None,
     ) -> Sequences:
         self._require_fitted()
-        sequences = read_sequences(features, offsets, lengths, labels)
-        if sequences.n_labels > self.n_labels:
-            raise ValueError(Errors.DS241.format(n_labels=self.n_labels))
+        sequences = read_sequences(features, offsets, lengths, labels, allowed)
+        self._check_labels(sequences)
         return sequences
 
+    def _check_labels(self, sequences: Sequences) -> None:
+        if not sequences.has_labels(self.n_labels):
+            raise ValueError(Errors.DS241.format(n_labels=self.n_labels))
+
     def _filter(
-        self, sequences: Sequences, alphas: Sequence[float | None]
+        self,
+        sequences: Sequences,
+        alphas: Sequence[float | None],
+        keep_truth: bool = False,
     ) -> Iterator[Step]:
         """Filter labelled sequences, level by level."""
         ids = np.arange(len(sequences), dtype="int64")
@@ -281,13 +364,17 @@ class Cascade:
             # What an earlier level lost has no limit.
             yield Step(order, lattices, (limits < alpha) | np.isneginf(limits))
             following = Lattices(len(sequences), self.n_labels)
-            level.filter(sequences, lattices, ids, alpha, False, following)
+            level.filter(sequences, lattices, ids, alpha, keep_truth, following)
             lattices = following
             order += 1
         yield Step(order, lattices, None)
 
     def to_bytes(self) -> bytes:
         """The cascade in the form of a file."""
+        return dump_model(*self.to_contents())
+
+    def to_contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The header and the sections of a file."""
         self._require_fitted()
         meta = {
             "task": FORMAT,
@@ -301,7 +388,7 @@ class Cascade:
             keys, values = level.get_weights()
             arrays[f"{name}_keys"] = keys
             arrays[f"{name}_values"] = values.reshape(-1).view("uint32")
-        return dump_model(meta, arrays)
+        return meta, arrays
 
     def _name_levels(self) -> list[tuple[str, Level]]:
         return [
@@ -312,7 +399,13 @@ class Cascade:
     @classmethod
     def from_bytes(cls, data: FileData) -> "Cascade":
         """Read what to_bytes has made."""
-        meta, arrays = load_model(data)
+        return cls.from_contents(*load_model(data))
+
+    @classmethod
+    def from_contents(
+        cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> "Cascade":
+        """The cascade of a file, if it is good."""
         if meta.get("task") != FORMAT:
             raise ValueError(
                 Errors.DS037.format(found=meta.get("task"), expected=FORMAT)
@@ -370,7 +463,9 @@ def find_share(right: np.ndarray) -> float:
     return float(right.mean()) if len(right) else 1.0
 
 
-def read_sequences(features: Any, offsets: Any, lengths: Any, labels: Any) -> Sequences:
+def read_sequences(
+    features: Any, offsets: Any, lengths: Any, labels: Any, allowed: Any = None
+) -> Sequences:
     """Sequences, or an error that says what is wrong with the arrays."""
     arrays = {}
     for name, given, low, high, dtype in (
@@ -410,7 +505,16 @@ def read_sequences(features: Any, offsets: Any, lengths: Any, labels: Any) -> Se
     if arrays["lengths"].sum() != n:
         what = f"'lengths' adds up to {arrays['lengths'].sum()}, not to {n} positions"
         raise ValueError(Errors.DS243.format(what=what))
-    return Sequences(**arrays)
+    if allowed is None:
+        return Sequences(**arrays)
+    given = np.array(allowed, dtype=bool, ndmin=2)
+    if given.ndim != 2 or len(given) != n or not 0 < given.shape[1] <= MOST_LABELS:
+        what = f"'allowed' has the shape {given.shape}, and there are {n} positions"
+        raise ValueError(Errors.DS243.format(what=what))
+    if not given.any(axis=1).all():
+        what = f"'allowed' lets position {given.any(axis=1).argmin()} have no label"
+        raise ValueError(Errors.DS243.format(what=what))
+    return Sequences(**arrays, allowed=given.view("uint8"))
 
 
 def get_folds(groups: Any, n: int, n_folds: int) -> np.ndarray:

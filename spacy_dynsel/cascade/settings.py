@@ -60,10 +60,14 @@ class CascadeSettings:
         structured "hinge" loss, with a cost of a wrong label.
     cost (float): That cost.
     final_epochs (int): How often the last level sees the data.
+    dropout (float): How often a feature of a position is left out while a level learns.
     folds (int): The number of parts of the data. What a level learns from was filtered by
         levels that have not seen it.
     every_order (bool): Whether to learn to label at all orders, and not just at the
         highest.
+    keep_all (bool): What a level does that would lose more than epsilon with any alpha:
+        keep everything, or else filter with an alpha of 0, so that little data never
+        needs much time and memory.
     seed (int): The seed of the shuffling.
     """
 
@@ -82,8 +86,10 @@ class CascadeSettings:
     final: str = "hinge"
     cost: float = 1.0
     final_epochs: int = 10
+    dropout: float = 0.0
     folds: int = 5
     every_order: bool = False
+    keep_all: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -103,6 +109,7 @@ class CascadeSettings:
             ("cost", 0.0),
         ):
             check_number(name, getattr(self, name), least, 1e6, whole=False)
+        check_number("dropout", self.dropout, 0.0, 0.99, whole=False)
         for name, known in (
             ("cliques", CLIQUES),
             ("optimizer", OPTIMIZERS),
@@ -110,6 +117,7 @@ class CascadeSettings:
             ("unit", UNITS),
             ("pairs", (False, True)),
             ("every_order", (False, True)),
+            ("keep_all", (False, True)),
         ):
             check_choice(name, getattr(self, name), known)
         # Equal settings are equal, be they written as lists or as tuples.
@@ -145,6 +153,49 @@ class CascadeSettings:
                 )
             )
         return [float(value) for value in values]
+
+
+def make_cascade_settings(
+    order: int = 3,
+    cliques: str = "full",
+    pairs: bool = False,
+    epsilon: float | list[float] = 0.002,
+    unit: str = "position",
+    alphas: list[float] | None = None,
+    optimizer: str = "adagrad",
+    eta: float = 0.1,
+    delta: float = 0.3,
+    margin: float = 4.0,
+    epochs: int = 3,
+    final: str = "hinge",
+    cost: float = 6.5,
+    final_epochs: int = 8,
+    dropout: float = 0.1,
+    folds: int = 2,
+    seed: int = 0,
+) -> CascadeSettings:
+    """Settings of a cascade over words for a config; see CascadeSettings. The seed of the
+    training is added to its seed."""
+    return CascadeSettings(
+        order=order,
+        cliques=cliques,
+        pairs=pairs,
+        epsilon=epsilon,
+        unit=unit,
+        alphas=(0.9,) if alphas is None else alphas,
+        optimizer=optimizer,
+        eta=eta,
+        delta=delta,
+        margin=margin,
+        epochs=epochs,
+        final=final,
+        cost=cost,
+        final_epochs=final_epochs,
+        dropout=dropout,
+        folds=folds,
+        keep_all=False,
+        seed=seed,
+    )
 
 
 def find_alpha(limits: Sequence[float] | np.ndarray, epsilon: float) -> float | None:

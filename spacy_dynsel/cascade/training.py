@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..base.errors import Warnings
+from ..base.warnings import Warnings
 from .levels import Lattices, Level, Sequences
 from .settings import CascadeSettings, find_alpha, to_number
 
@@ -73,13 +73,15 @@ class Training:
         settings = self.settings
         level = make_level(settings, self.n_labels)
         random = np.random.default_rng(settings.seed)
-        for _ in range(settings.epochs):
+        for epoch in range(settings.epochs):
             level.learn_filter(
                 self.sequences,
                 self.lattices,
                 random.permutation(ids),
                 alpha,
                 settings.margin,
+                settings.dropout,
+                settings.seed + epoch,
             )
         level.finish()
         return level
@@ -90,9 +92,14 @@ class Training:
         level = make_level(settings, self.n_labels)
         random = np.random.default_rng(settings.seed)
         cost = settings.cost if settings.final == "hinge" else 0.0
-        for _ in range(settings.final_epochs):
+        for epoch in range(settings.final_epochs):
             level.learn_labels(
-                self.sequences, self.lattices, random.permutation(self.everything), cost
+                self.sequences,
+                self.lattices,
+                random.permutation(self.everything),
+                cost,
+                settings.dropout,
+                settings.seed + epoch,
             )
         level.finish()
         return level
@@ -110,6 +117,8 @@ class Training:
         if self.settings.unit == "sequence":
             units = join_positions(self.sequences, limits, np.minimum)
         chosen = find_alpha(units, epsilon)
+        if chosen is None and not self.settings.keep_all:
+            chosen = 0.0
         counts = [
             level.count_kept(self.sequences, self.lattices, part, to_number(chosen))
             for level, part in zip(levels, self.parts, strict=True)

@@ -1,4 +1,5 @@
-"""Set the margin of a trained component so that a loss can be promised."""
+"""Set the margin of a trained component, or the thresholds of a cascade, so that a loss
+can be promised."""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from typing import Any
 
 import srsly
 from spacy.cli._util import Arg, Opt, import_code
+from spacy.training import Example
 from wasabi import msg
 
 from ..base.atomic import write_file
@@ -18,6 +20,7 @@ from ..ordering.calibration import (
     follow,
     one_margin,
 )
+from ..ordering.cascades import choose_alphas
 from ..ordering.knobs import Knob, Measured, make_knobs, turn
 from ..registry.describing import META_KEY
 from ..tasks.folds import get_fold
@@ -39,7 +42,10 @@ def calibrate_cli(
     pipeline_path: Path = Arg(..., help="Directory of a trained pipeline", exists=True),
     data_path: Path = Arg(..., help="Unseen data: DocBin or folder", exists=True),
     max_loss: float = Opt(
-        0.1, "--max-loss", "-l", help="Largest loss, in points of accuracy"
+        0.1,
+        "--max-loss",
+        "-l",
+        help="Largest loss, in points of accuracy; of a cascade, in percent of sentences",
     ),
     confidence: float = Opt(
         0.95, "--confidence", "-c", help="Confidence of the promise"
@@ -57,7 +63,8 @@ def calibrate_cli(
     Find the smallest margin of a component whose loss of accuracy, compared with all
     templates, is at most --max-loss points with the given confidence, and write it
     into the pipeline. Accuracy is that of tags, of heads with labels, or of the
-    entity actions of tokens.
+    entity actions of tokens. Of a cascade, find the thresholds (alpha) that filter most
+    and lose a label of at most --max-loss percent of sentences with that confidence.
     """
     import_code(code_path)
     calibrate(
@@ -103,6 +110,14 @@ def calibrate(
     examples = read_examples(data_path, nlp)
     check_annotation(component, examples, data_path)
     prepare(nlp, name, examples)
+    if not component.engine.has_margins:
+        result = find_thresholds(component, examples, share, confidence)
+        result |= {"max_loss": max_loss, "confidence": confidence}
+        report_thresholds(result, name)
+        if not dry_run:
+            write(component, cfg_path, Path(pipeline_path) / "meta.json", result)
+            msg.good(f"Alpha written: {cfg_path.parent}")
+        return result
     knobs = make_knobs(component)
     # What a search for margins by stage has seen can't be what tests them.
     is_split = per_stage and len(knobs) > 1
@@ -137,11 +152,66 @@ def calibrate(
     result |= {"max_loss": max_loss, "confidence": confidence, "by_stage": by_stage}
     report(result, name)
     if not dry_run:
-        settings = srsly.json_dumps(component.cfg, indent=2)
-        write_file(cfg_path, settings.encode("utf8"))
-        write_promise(Path(pipeline_path) / "meta.json", component, result)
+        write(component, cfg_path, Path(pipeline_path) / "meta.json", result)
         msg.good(f"Margin written: {cfg_path.parent}")
     return result
+
+
+def find_thresholds(
+    component: Any, examples: list[Example], max_loss: float, confidence: float
+) -> dict[str, Any]:
+    """What was found about a cascade; the component is left with the thresholds."""
+    engine = component.engine
+    arrays = engine.read_arrays([component.get_gold(example) for example in examples])
+    cascade = engine.get_snapshot().scorers["cascade"]
+    if cascade is None:
+        raise ValueError(Errors.DS040.format(name=component.name))
+    before = cascade.predict(*arrays[:3], alpha=component.cfg["alpha"])
+    verdict = choose_alphas(cascade, *arrays, max_loss=max_loss, confidence=confidence)
+    component.alpha = list(verdict.alphas)
+    after = cascade.predict(*arrays[:3], alpha=component.alpha)
+    known = arrays[3] >= 0
+    return {
+        "alpha": component.alpha,
+        "units": verdict.n,
+        "loss": 100 * verdict.loss,
+        "bound": 100 * verdict.bound,
+        "accuracy": 100 * float((after.labels == arrays[3])[known].mean()),
+        "grams": after.grams,
+        "grams_before": before.grams,
+    }
+
+
+def report_thresholds(result: dict[str, Any], name: str) -> None:
+    msg.divider(name)
+    rows = [
+        ("Alpha", ", ".join(f"{alpha:.4f}" for alpha in result["alpha"])),
+        ("Sentences", result["units"]),
+        ("Accuracy", f"{result['accuracy']:.2f}"),
+        ("Sentences that lose a label", f"{result['loss']:.3f}%"),
+        (
+            "Promised",
+            f"at most {result['max_loss']:g}% with confidence {result['confidence']:g} "
+            f"(bound {result['bound']:.3f}%)",
+        ),
+        *(
+            (what, ", ".join(f"{one:.2f}" for one in result[key]))
+            for what, key in (
+                ("N-grams a word, by level", "grams"),
+                ("Before", "grams_before"),
+            )
+        ),
+    ]
+    msg.table(rows)
+
+
+def write(
+    component: Any, cfg_path: Path, meta_path: Path, result: dict[str, Any]
+) -> None:
+    """Write what was found into the pipeline."""
+    settings = srsly.json_dumps(component.cfg, indent=2)
+    write_file(cfg_path, settings.encode("utf8"))
+    write_promise(meta_path, component, result)
 
 
 def write_promise(meta_path: Path, component: Any, result: dict[str, Any]) -> None:
@@ -150,7 +220,7 @@ def write_promise(meta_path: Path, component: Any, result: dict[str, Any]) -> No
     described = meta.setdefault(META_KEY, {})
     described[component.name] = {
         **component.describe(),
-        "mean_templates": result["templates"],
+        **({"mean_templates": result["templates"]} if "templates" in result else {}),
         "promise": {key: result[key] for key in ("max_loss", "confidence")},
     }
     write_file(meta_path, (srsly.json_dumps(meta, indent=2) + "\n").encode("utf8"))

@@ -1,10 +1,11 @@
-"""Repeat the experiments of Strubell et al. (2015) on other corpora, and that of Weiss and
-Taskar (2010) on handwriting."""
+"""Repeat the experiments of Strubell et al. (2015) and of Weiss and Taskar (2010) on other
+corpora, and on handwriting."""
 
 import hashlib
 import json
 import platform
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -30,6 +31,9 @@ from ..report.experiment import (
     plan_orders,
 )
 from ..report.results import make_claims, make_figures, make_page, make_tables
+from ..report.tags import CONDITIONS, TagsExperiment, find_corpus, read_corpus
+from ..report.tags import SETTINGS as TAG_SETTINGS
+from ..report.tags import make_figures as make_tag_figures
 from ._data import find_files, make_language, read_docs
 from .group import dynsel_cli
 
@@ -51,6 +55,12 @@ def experiment_cli(
     ),
     cascades: Path | None = Opt(
         None, "--cascades", help="File of handwriting, for cascades"
+    ),
+    tags: list[str] = Opt(
+        [], "--tags", help="Folder and column of a tagged corpus, for cascades"
+    ),
+    sets: int = Opt(
+        10, "--sets", min=0, help="Number of training sets to compare filters by"
     ),
     order: Path | None = Opt(None, "--order", help="Template file for tagging"),
     lang: str = Opt("en", "--lang", help="Language code"),
@@ -77,6 +87,8 @@ def experiment_cli(
             if train and test
         },
         cascades_path=cascades,
+        tags=tags,
+        sets=sets,
         order_path=order,
         lang=lang,
         epochs=epochs,
@@ -93,6 +105,8 @@ def experiment(
     corpora: dict[str, tuple[Path, Path]],
     *,
     cascades_path: Path | None = None,
+    tags: Sequence[str] = (),
+    sets: int = 10,
     order_path: Path | None = None,
     lang: str = "en",
     epochs: int = 6,
@@ -106,9 +120,11 @@ def experiment(
 
     corpora (dict): For each task the files, or folders, of training and test data.
     cascades_path (Path): A file of handwriting, see read_letters.
+    tags (Sequence[str]): Tagged corpora for cascades, see read_corpus.
+    sets (int): The number of training sets to compare filters by.
     RETURNS (dict): All numbers.
     """
-    if not corpora and cascades_path is None:
+    if not corpora and cascades_path is None and not tags:
         raise ValueError(Errors.DS139)
     nlp = make_language(lang)
     settings = [list(corpora), lang, epochs, limit, orders, fast, seed]
@@ -119,10 +135,8 @@ def experiment(
     )
     handwriting = None
     if cascades_path is not None:
-        letters = read_letters(cascades_path, limit)
-        handwriting = LettersExperiment(letters, replace(SETTINGS, seed=seed))
-        digest.update(json.dumps(asdict(handwriting.settings)).encode("utf8"))
-        digest.update(cascades_path.read_bytes())
+        handwriting = read_handwriting(cascades_path, digest, limit, seed)
+    taggers = read_taggers(tags, digest, limit=limit, sets=sets, seed=seed)
     journal_path = output_path / "experiment.journal"
     if restart:
         journal_path.unlink(missing_ok=True)
@@ -143,6 +157,8 @@ def experiment(
             steps |= plan_orders(len(experiments["tagging"].templates))
         if handwriting is not None:
             steps |= handwriting.plan()
+        for tagger in taggers:
+            steps |= tagger.plan()
         journal.plan(steps)
         for task, one in experiments.items():
             results[task] = one.run(journal)
@@ -152,6 +168,8 @@ def experiment(
             )
         if handwriting is not None:
             results["handwriting"] = handwriting.run(journal)
+        if taggers:
+            results["tags"] = {one.corpus.name: one.run(journal) for one in taggers}
     about = {
         "spacy-dynsel": __version__,
         "spaCy": spacy.__version__,
@@ -174,6 +192,10 @@ def experiment(
     if handwriting is not None and cascades_path is not None:
         n_words = len(handwriting.letters.lengths)
         about["handwriting"] = f"{cascades_path.name}, {n_words} words"
+    about |= {
+        one.corpus.name: f"{len(one.corpus.train.words)} words, {one.n_labels} tags"
+        for one in taggers
+    }
     write_report(output_path, results, about)
     shutil.rmtree(models, ignore_errors=True)
     journal.remove()
@@ -225,6 +247,37 @@ def read_corpora(
     return experiments
 
 
+def read_handwriting(
+    path: Path, digest: Any, limit: int, seed: int
+) -> LettersExperiment:
+    """The experiment on a file of handwriting.
+
+    digest (Any): A hash, to which all is added that the experiment depends on.
+    """
+    found = LettersExperiment(read_letters(path, limit), replace(SETTINGS, seed=seed))
+    digest.update(json.dumps(asdict(found.settings)).encode("utf8"))
+    digest.update(path.read_bytes())
+    return found
+
+
+def read_taggers(
+    tags: Sequence[str], digest: Any, *, limit: int, sets: int, seed: int
+) -> list[TagsExperiment]:
+    """The experiment of each tagged corpus.
+
+    digest (Any): A hash, to which all is added that the experiments depend on.
+    """
+    settings = replace(TAG_SETTINGS, seed=seed)
+    taggers = []
+    for given in tags:
+        paths, column = find_corpus(given)
+        digest.update(json.dumps([column, asdict(settings), sets]).encode("utf8"))
+        for path in paths.values():
+            digest.update(path.read_bytes())
+        taggers.append(TagsExperiment(read_corpus(given, limit), settings, sets))
+    return taggers
+
+
 def write_report(folder: Path, results: dict[str, Any], about: dict[str, Any]) -> None:
     """Write all files of the report."""
     numbers = {"about": about, "claims": make_claims(results), **results}
@@ -237,6 +290,12 @@ def write_report(folder: Path, results: dict[str, Any], about: dict[str, Any]) -
                 ("accuracy", "speed"), make_figures(task, results[task]), strict=True
             ):
                 write_file(folder / f"{task}_{name}.svg", svg.encode("utf8"))
+    for corpus, found in results.get("tags", {}).items():
+        for condition, (svg, _) in zip(
+            CONDITIONS, make_tag_figures(corpus, found), strict=False
+        ):
+            name = f"{corpus.replace(', ', '_')}_{condition}.svg"
+            write_file(folder / name, svg.encode("utf8"))
     write_file(folder / "report.html", make_page(results, about).encode("utf8"))
 
 

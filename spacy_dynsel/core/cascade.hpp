@@ -24,8 +24,9 @@ struct Cascade {
     bool by_state = false;  // whether filters keep states, in place of edges
 
     // A lattice of all paths.
-    static void start(int first_order, int n_labels, int length, CascadeScratch& at) {
-        at.lattice.start(length, n_labels);
+    static void start(int first_order, int n_labels, int length, const uint8_t* allowed,
+                      CascadeScratch& at) {
+        at.lattice.start(length, n_labels, allowed);
         while (at.lattice.order < first_order) {
             at.search.kept.assign(at.lattice.edges.size(), 1);
             at.search.scores.assign(at.lattice.edges.size(), 0);
@@ -40,7 +41,7 @@ struct Cascade {
     // counts: The number of n-grams that each level looked at is added to these.
     void decode(const Positions& positions, int length, CascadeScratch& at,
                 int32_t* labels, double* leads, int64_t* counts) const {
-        start(first_order, n_labels, length, at);
+        start(first_order, n_labels, length, positions.allowed, at);
         for (size_t level = 0; level < levels.size(); ++level) {
             levels[level]->score(at.lattice, positions, at.grams, at.search.scores);
             counts[level] += at.lattice.edges.size();
@@ -64,16 +65,47 @@ struct Cascade {
     }
 };
 
+// Leaves out features of sequences at random.
+struct Thinner {
+    double rate = 0;
+    uint64_t state = 0;
+    std::vector<uint32_t> keys;
+    std::vector<int64_t> offsets;
+
+    Positions thin(const Positions& whole, int length) {
+        if (rate <= 0) return whole;
+        keys.clear();
+        offsets.assign(1, 0);
+        for (int t = 0; t < length; ++t) {
+            for (int64_t i = whole.offsets[t]; i < whole.offsets[t + 1]; ++i) {
+                state = mix(state, 0x9E3779B9u);
+                if (static_cast<double>(state >> 11) >= rate * 9007199254740992.0)
+                    keys.push_back(whole.keys[i]);
+            }
+            offsets.push_back(static_cast<int64_t>(keys.size()));
+        }
+        return {keys.data(), offsets.data()};
+    }
+};
+
+// Scores a sequence to learn from and finds its true path; false if the lattice lacks it.
+inline bool start_lesson(GramWeights& weights, const Lattice& lattice,
+                         const Positions& positions, const int32_t* labels,
+                         CascadeScratch& at) {
+    ++weights.n_steps;
+    weights.score(lattice, positions, at.grams, at.search.scores);
+    if (!at.search.find_true_path(lattice, labels)) return false;
+    at.truth = at.search.path;
+    return true;
+}
+
 // Learns from one sequence to keep its labels: by equation 9 of Weiss and Taskar (2010).
 inline double learn_filter(GramWeights& weights, const Lattice& lattice,
                            const Positions& positions, const int32_t* labels,
                            bool by_state, double alpha, double margin,
                            CascadeScratch& at) {
     Search& search = at.search;
-    ++weights.n_steps;
-    weights.score(lattice, positions, at.grams, search.scores);
-    if (!search.find_true_path(lattice, labels)) return 0;
-    at.truth = search.path;
+    if (!start_lesson(weights, lattice, positions, labels, at)) return 0;
     int64_t score = 0;
     for (uint32_t e : at.truth) score += search.scores[e];
     search.run(lattice);
@@ -90,16 +122,29 @@ inline double learn_filter(GramWeights& weights, const Lattice& lattice,
     return loss / SCORE_UNIT;
 }
 
+// Learns from one sequence by its log-loss, as a conditional random field.
+inline double learn_marginals(GramWeights& weights, const Lattice& lattice,
+                              const Positions& positions, const int32_t* labels,
+                              CascadeScratch& at) {
+    Search& search = at.search;
+    if (!start_lesson(weights, lattice, positions, labels, at)) return 0;
+    search.run(lattice);
+    search.find_marginals(lattice, SCORE_UNIT);
+    double loss = 0;
+    for (uint32_t e : at.truth) loss -= std::log(std::max(search.counts[e], 1e-300));
+    for (double& count : search.counts) count = -count;
+    for (uint32_t e : at.truth) search.counts[e] += 1;
+    weights.move(lattice, positions, at.grams, search.counts);
+    return loss;
+}
+
 // Learns from one sequence to label it: by the structured perceptron, or with a cost of
 // each wrong label by the structured hinge loss.
 inline double learn_labels(GramWeights& weights, const Lattice& lattice,
                            const Positions& positions, const int32_t* labels, double cost,
                            CascadeScratch& at) {
     Search& search = at.search;
-    ++weights.n_steps;
-    weights.score(lattice, positions, at.grams, search.scores);
-    if (!search.find_true_path(lattice, labels)) return 0;
-    at.truth = search.path;
+    if (!start_lesson(weights, lattice, positions, labels, at)) return 0;
     const int64_t units = std::llrint(cost * SCORE_UNIT);
     if (units)
         for (int t = 0; t < lattice.length; ++t)

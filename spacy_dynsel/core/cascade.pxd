@@ -13,12 +13,14 @@ cdef extern from "lattice.hpp" namespace "dynsel" nogil:
     cdef cppclass EdgeC "dynsel::Edge":
         uint64_t gram
         int64_t score
+        int label()
 
     cdef cppclass LatticeC "dynsel::Lattice":
         int order
         int length
         vector[uint32_t] columns
         vector[EdgeC] edges
+        size_t n_states()
         size_t edges_from(int t)
         void expand(
             const vector[uint8_t]& kept, const vector[int64_t]& scores, int n_labels,
@@ -28,6 +30,7 @@ cdef extern from "lattice.hpp" namespace "dynsel" nogil:
     cdef cppclass Search:
         vector[int64_t] scores
         vector[uint8_t] kept
+        vector[double] counts
         vector[uint32_t] path
         void run(const LatticeC& lattice) except +
         void find_path(const LatticeC& lattice) except +
@@ -38,6 +41,7 @@ cdef extern from "lattice.hpp" namespace "dynsel" nogil:
         double find_limit(const LatticeC& lattice, bool by_state, double alpha)
         void keep(const LatticeC& lattice, bool by_state, double limit) except +
         size_t count_kept(const LatticeC& lattice, bool by_state, double limit)
+        void find_marginals(const LatticeC& lattice, double unit) except +
         void find_gaps(
             const LatticeC& lattice, bool by_state, const int32_t* labels, double* gaps
         )
@@ -55,6 +59,7 @@ cdef extern from "gram_weights.hpp" namespace "dynsel" nogil:
     cdef cppclass Positions:
         const uint32_t* keys
         const int64_t* offsets
+        const uint8_t* allowed
 
     cdef cppclass GramScratch:
         pass
@@ -70,6 +75,8 @@ cdef extern from "gram_weights.hpp" namespace "dynsel" nogil:
             const LatticeC& lattice, const Positions& positions, GramScratch& at,
             vector[int64_t]& scores
         ) except +
+        void add_position(const uint32_t* keys, size_t n_keys, float* sums)
+        void add_context(uint64_t gram, int n, float* sums)
         void average()
 
 
@@ -90,13 +97,23 @@ cdef extern from "cascade.hpp" namespace "dynsel" nogil:
             double* leads, int64_t* counts
         )
 
+    cdef cppclass Thinner:
+        double rate
+        uint64_t state
+        Positions thin(const Positions& whole, int length) except +
+
     void start_lattice "dynsel::Cascade::start"(
-        int first_order, int n_labels, int length, CascadeScratch& at
+        int first_order, int n_labels, int length, const uint8_t* allowed,
+        CascadeScratch& at
     ) except +
     double learn_filter(
         GramWeights& weights, const LatticeC& lattice, const Positions& positions,
         const int32_t* labels, bool by_state, double alpha, double margin,
         CascadeScratch& at
+    ) except +
+    double learn_marginals(
+        GramWeights& weights, const LatticeC& lattice, const Positions& positions,
+        const int32_t* labels, CascadeScratch& at
     ) except +
     double learn_labels(
         GramWeights& weights, const LatticeC& lattice, const Positions& positions,

@@ -84,6 +84,7 @@ class RowTable {
 struct Positions {
     const uint32_t* keys;
     const int64_t* offsets;  // of the first position, into the keys
+    const uint8_t* allowed;  // by position and label, or null if all labels are
 };
 
 // What adding up and moving weights needs of memory; each thread has its own.
@@ -114,13 +115,22 @@ class GramWeights {
             const uint32_t* keys = positions.keys + positions.offsets[t];
             const size_t n_keys = positions.offsets[t + 1] - positions.offsets[t];
             at.single.assign(table.width, 0);
-            add(bias_key(), at.single.data());
-            for (size_t i = 0; i < n_keys; ++i)
-                add(feature_key(keys[i]), at.single.data());
-            at.known.assign(n_labels + 1, 0);
+            add_position(keys, n_keys, at.single.data());
+            if (pairs) at.known.assign(n_labels + 1, 0);
             for (size_t s = lattice.columns[t]; s < lattice.columns[t + 1]; ++s)
                 score_state(lattice, s, t, keys, n_keys, at, scores);
         }
+    }
+
+    // Adds what the features of a position say about each label.
+    void add_position(const uint32_t* keys, size_t n_keys, float* sums) const {
+        add(bias_key(), sums);
+        for (size_t i = 0; i < n_keys; ++i) add(feature_key(keys[i]), sums);
+    }
+
+    // Adds what a gram of n labels says about each label after it.
+    void add_context(uint64_t gram, int n, float* sums) const {
+        add(context_key(gram, n), sums);
     }
 
     // Moves the weights of each edge by its part.

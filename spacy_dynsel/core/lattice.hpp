@@ -41,7 +41,9 @@ struct Lattice {
     size_t edges_from(int t) const { return outs[columns[t]]; }
 
     // All sequences of a length. Order 1: a state is an empty gram.
-    void start(int n, int n_labels) {
+    //
+    // allowed: For each position and each label whether it may be there; null for all.
+    void start(int n, int n_labels, const uint8_t* allowed) {
         if (static_cast<uint64_t>(n) * n_labels >= MAX_EDGES) throw std::bad_alloc();
         order = 1;
         length = n;
@@ -53,9 +55,10 @@ struct Lattice {
         edges.reserve(static_cast<size_t>(n) * n_labels);
         for (uint32_t t = 0; t < static_cast<uint32_t>(n); ++t) {
             columns.push_back(t);
-            outs.push_back(t * n_labels);
+            outs.push_back(static_cast<uint32_t>(edges.size()));
             for (int label = 0; label < n_labels; ++label)
-                edges.push_back({t, t + 1, static_cast<uint64_t>(label), 0});
+                if (allowed == nullptr || allowed[static_cast<size_t>(t) * n_labels + label])
+                    edges.push_back({t, t + 1, static_cast<uint64_t>(label), 0});
         }
         columns.insert(columns.end(), {static_cast<uint32_t>(n), static_cast<uint32_t>(n) + 1});
         outs.insert(outs.end(), 2, static_cast<uint32_t>(edges.size()));
@@ -220,6 +223,36 @@ class Search {
             for (size_t e = 0; e < lattice.edges.size(); ++e)
                 n += static_cast<double>(edge_gap(lattice, e)) <= limit;
         return n;
+    }
+
+    // The probability of each edge, after run: the share of the paths through it in the
+    // sum of all, where a path counts as the exponential of its score. Sums are taken
+    // beside the best path to each state, so that none is too large.
+    void find_marginals(const Lattice& lattice, double unit) {
+        const std::vector<Edge>& edges = lattice.edges;
+        to.assign(lattice.n_states(), 0);
+        from.assign(lattice.n_states(), 0);
+        counts.resize(edges.size());
+        to[0] = 1;
+        for (size_t e = 0; e < edges.size(); ++e) {
+            const Edge& edge = edges[e];
+            const int64_t below = forward[edge.source] + scores[e] - forward[edge.target];
+            to[edge.target] += to[edge.source] * std::exp(static_cast<double>(below) / unit);
+        }
+        double total = 0;
+        for (size_t s = lattice.columns[lattice.length]; s < lattice.n_states(); ++s) {
+            from[s] = 1;
+            total += to[s] * std::exp(static_cast<double>(forward[s] - best) / unit);
+        }
+        for (size_t e = edges.size(); e-- > 0;) {
+            const Edge& edge = edges[e];
+            const int64_t below = scores[e] + backward[edge.target] - backward[edge.source];
+            from[edge.source] +=
+                from[edge.target] * std::exp(static_cast<double>(below) / unit);
+        }
+        for (size_t e = 0; e < edges.size(); ++e)
+            counts[e] = to[edges[e].source] * from[edges[e].target] / total *
+                        std::exp(-static_cast<double>(edge_gap(lattice, e)) / unit);
     }
 
     // For each position the smallest gap of a clique that agrees with the known labels,

@@ -42,15 +42,19 @@ class CascadeVerdict:
 
 def make_path(trained: Sequence[float | None]) -> list[tuple[float, ...]]:
     """Thresholds to test, from the safest on: all levels go from 0 to what they have from
-    training, and from there on towards 1."""
+    training, and from there on towards 1. They have few digits, so that what is written is
+    what was tested."""
     path = []
     for step in range(N_STEPS):
         part = 2 * step / N_STEPS
         path.append(
             tuple(
-                part * (alpha or 0.0)
-                if part <= 1
-                else (alpha or 0.0) + (part - 1) * (LARGEST_ALPHA - (alpha or 0.0))
+                round(
+                    part * (alpha or 0.0)
+                    if part <= 1
+                    else (alpha or 0.0) + (part - 1) * (LARGEST_ALPHA - (alpha or 0.0)),
+                    6,
+                )
                 for alpha in trained
             )
         )
@@ -98,6 +102,30 @@ def calibrate_cascade(
     confidence (float): How sure that has to be.
     RETURNS (CascadeVerdict): The thresholds, and what is known about them.
     """
+    verdict = choose_alphas(
+        cascade,
+        features,
+        offsets,
+        lengths,
+        labels,
+        max_loss=max_loss,
+        confidence=confidence,
+    )
+    cascade.alpha = list(verdict.alphas)
+    return verdict
+
+
+def choose_alphas(
+    cascade: Cascade,
+    features: Any,
+    offsets: Any,
+    lengths: Any,
+    labels: Any,
+    *,
+    max_loss: float,
+    confidence: float = 0.95,
+) -> CascadeVerdict:
+    """The same without setting them."""
     for name, value in (("max_loss", max_loss), ("confidence", confidence)):
         check_number(name, value, 1e-9, 1 - 1e-9, whole=False)
     # Sequences without positions can't lose any.
@@ -118,5 +146,4 @@ def calibrate_cascade(
                 confidence=confidence,
             )
         )
-    cascade.alpha = list(verdict.alphas)
     return verdict

@@ -179,6 +179,10 @@ def get_classifier(component: Learning, part: str | None) -> Classifier:
     """A classifier of a component: the one that is named, or the one that the component
     is about."""
     known = component.engine.classifiers
+    if not known:
+        raise ValueError(
+            Errors.DS247.format(name=component.name, what="order of templates")
+        )
     if part is None:
         return component.engine.main
     if part not in known:

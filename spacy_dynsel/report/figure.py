@@ -18,12 +18,14 @@ class Line:
     points (Sequence): Pairs of x and y.
     colour (int): The number of its colour.
     dashed (bool): Whether it is dashed.
+    errors (Sequence): How far a shade goes above and below each point, if there is one.
     """
 
     name: str
     points: Sequence[tuple[float, float]]
     colour: int
     dashed: bool = False
+    errors: Sequence[float] = ()
 
 
 def draw(
@@ -92,8 +94,15 @@ def draw(
         dash = ' stroke-dasharray="6 4"' if line.dashed else ""
         places = [place(*point) for point in line.points]
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        parts.append('<g clip-path="url(#plot)">')
+        if line.errors:
+            edges = list(zip(line.points, line.errors, strict=True))
+            outline = [place(x, y + error) for (x, y), error in edges]
+            outline += [place(x, y - error) for (x, y), error in reversed(edges)]
+            shade = " ".join(f"{x:.1f},{y:.1f}" for x, y in outline)
+            parts.append(f'<polygon points="{shade}" fill="{colour}" opacity="0.2"/>')
         parts.append(
-            f'<g clip-path="url(#plot)"><path {mark} d="M{path}" fill="none" '
+            f'<path {mark} d="M{path}" fill="none" '
             f'stroke="{colour}" stroke-width="2"{dash}/>'
         )
         parts += [
