@@ -8,6 +8,7 @@ from spacy.vocab import Vocab
 
 from ..core.model_file import require
 from ..spacy_io.lexemes import LexemeReader
+from .word_classes import WordClasses
 
 # Values of a small column that are not its own: unknown, before start, after end.
 N_RESERVED = 3
@@ -16,12 +17,20 @@ NO_TABLE = (np.zeros(0, dtype="uint64"), np.zeros(0, dtype="uint32"))
 
 
 def load_clusters(
-    columns: list[str], vocab: Vocab, lang: str
+    columns: list[str],
+    vocab: Vocab,
+    lang: str,
+    resources: dict[str, WordClasses] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Brown clusters from the vocabulary or, failing that, from the package
-    spacy-lookups-data; none where neither has any or no column asks for them."""
+    """Clusters from a resource, from the vocabulary or, failing both, from the package
+    spacy-lookups-data; none where none of them has any or no column asks for them."""
     table = {}
     if any(column.startswith("cluster") for column in columns):
+        if resources and "cluster" in resources:
+            paths = resources["cluster"].get_clusters()
+            return lookup_arrays(
+                {word: path + N_RESERVED for word, path in paths.items()}
+            )
         name = "lexeme_cluster"
         lookups = vocab.lookups
         if not lookups.has_table(name):
@@ -38,13 +47,18 @@ def load_clusters(
 
 
 def make_classes(
-    words: dict[int, Counter[int]], min_count: int, min_share: float
+    words: dict[int, Counter[int]],
+    min_count: int,
+    min_share: float,
+    others: dict[int, tuple[int, ...]] | None = None,
 ) -> dict[int, int]:
     """Give each frequent word the set of tags that it often has as its class.
 
     words (dict): How often each word has which tag.
     min_count (int): How often a word has to occur to have a class.
     min_share (float): The share of its occurrences that a tag needs.
+    others (dict): The tags of words that are known from elsewhere, for those that are
+        not frequent here.
     """
     classes: dict[tuple[int, ...], int] = {}
     by_word = {}
@@ -53,6 +67,9 @@ def make_classes(
         if total >= min_count:
             often = (tag for tag, count in counts.items() if count >= min_share * total)
             key = tuple(sorted(often))
+            by_word[word] = classes.setdefault(key, len(classes) + N_RESERVED)
+    for word, key in sorted((others or {}).items()):
+        if word not in by_word:
             by_word[word] = classes.setdefault(key, len(classes) + N_RESERVED)
     return by_word
 
