@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,12 +16,14 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..base.errors import Errors, Warnings
+from ..base.errors import Errors
 from ..base.settings import check_choice, check_number
+from ..base.warnings import Warnings
 from ..confidence.maps import ConfidenceMap
 from ..spacy_io.annotations import read_parse, write_parses
 from ..spacy_io.tokens import find_untagged, find_words, hand_on_starts, have_same_words
 from ..tasks.arc_eager.batch import ParseBatch
+from ..tasks.arc_eager.constraints import Constraints, read_constraints
 from ..tasks.arc_eager.decode import SPACE
 from ..tasks.arc_eager.engine import ParsingEngine
 from ..tasks.arc_eager.gold import (
@@ -45,6 +47,7 @@ ROOT_LABEL = "ROOT"
 SPACE_LABEL = "dep"
 MAX_BRANCHES = 1000
 MAX_LEAD = 1e6
+MAX_TREES = 10_000
 
 
 class ArcNames(Names):
@@ -182,7 +185,7 @@ class DynselParser(DynselComponent):
         """
         docs = as_list(docs)
         labels = predictions.labels
-        names = self._get_names_of(predictions)
+        names = self._get_names_of(predictions, docs)
         write_parses(docs, predictions.heads, labels, predictions.starts, names.deps)
         lifted = names.is_lifted.take(labels)
         if lifted.any():
@@ -195,6 +198,87 @@ class DynselParser(DynselComponent):
         if predictions.leads is not None and self.cfg["confidence"]:
             values = self.get_probabilities(predictions)
             write_tokens(docs, ARC, values, labels != SPACE)
+
+    def parse(
+        self,
+        doc: Doc,
+        *,
+        heads: Mapping[int, int] | None = None,
+        forbid: Iterable[tuple[int, int]] = (),
+    ) -> Doc:
+        """Parse a doc as a call does, but with links that are set or forbidden. All else is
+        decided in their light.
+
+        doc (Doc): The doc.
+        heads (Mapping[int, int]): For the index of a word that of its head, or its own for
+            the root of a sentence.
+        forbid (Iterable[tuple[int, int]]): The index of a word, and that of one which must
+            not be its head, or its own for one which must not be a root.
+        RETURNS (Doc): The same doc.
+        """
+        [batch], constraints = self._predict_within(doc, 1, heads, forbid)
+        self._write_within(doc, batch, constraints)
+        return doc
+
+    def k_best(
+        self,
+        doc: Doc,
+        k: int,
+        *,
+        heads: Mapping[int, int] | None = None,
+        forbid: Iterable[tuple[int, int]] = (),
+    ) -> list[Doc]:
+        """Parse copies of a doc in several ways: first as parse does, then as it would if
+        the link of the least lead were forbidden, then that of the next to least lead, and
+        so on.
+
+        doc (Doc): The doc, which is left as it is.
+        k (int): How many ways there are at most, all of them different.
+        heads (Mapping[int, int]), forbid (Iterable[tuple[int, int]]): See parse.
+        RETURNS (list[Doc]): Copies of the doc, with annotation.
+        """
+        check_number("k", k, 1, MAX_TREES)
+        batches, constraints = self._predict_within(doc, k, heads, forbid)
+        copies = [doc.copy() for _ in batches]
+        for copy, batch in zip(copies, batches, strict=True):
+            self._write_within(copy, batch, constraints)
+        return copies
+
+    def _predict_within(
+        self,
+        doc: Doc,
+        k: int,
+        heads: Mapping[int, int] | None,
+        forbid: Iterable[tuple[int, int]],
+    ) -> tuple[list[ParseBatch], Constraints]:
+        """Predict up to k trees with links that are set or forbidden."""
+        engine = self._require_engine()
+        with_leads = bool(self.cfg["confidence"])
+        if with_leads:
+            self._check_confidence()
+        constraints = read_constraints(doc, heads, forbid, self.name)
+        self._configure(engine, self.cfg)
+        knobs = {**self._get_knobs(), "with_leads": with_leads}
+        if k == 1:
+            batch = engine.predict_within(doc, constraints, **knobs)
+            found = [] if batch is None else [batch]
+        else:
+            found = engine.predict_several(doc, k, constraints, **knobs)
+        if not found:
+            start = doc[:10].text
+            raise ValueError(Errors.DS261.format(name=self.name, start=start))
+        return found, constraints
+
+    def _write_within(
+        self, doc: Doc, batch: ParseBatch, constraints: Constraints
+    ) -> None:
+        names = self._get_names_of(batch, [doc])
+        # The labels of lifted arcs would move them.
+        moved = names.is_lifted.take(batch.labels) & constraints.is_bound
+        for token in np.flatnonzero(moved).tolist():
+            plain = names.labels[batch.labels[token]].partition(DELIMITER)[0]
+            batch.labels[token] = names.get(plain)
+        self.set_annotations([doc], batch)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """See DynselComponent.score."""

@@ -8,6 +8,7 @@ from ...core.lexicon import Lexicon
 from ...spacy_io.lexemes import LexemeReader
 from .batch import ParseBatch
 from .features import Features, RankFeatures, TagMap
+from .rules import Rules
 
 ROOT: int
 SPACE: int
@@ -30,4 +31,5 @@ def parse(
     trace: list[Any] | None = None,
     with_leads: bool = False,
     split_blank_lines: bool = False,
+    rules: Rules | None = None,
 ) -> ParseBatch: ...

@@ -40,6 +40,7 @@ from .features cimport (
 from .places cimport (
     MAX_PLACES, N_ACTION_PLACES, N_BOUNDARY_PLACES, N_LABEL_PLACES,
 )
+from .rules cimport Rules
 from .steps cimport MAX_KEYS, ChoiceC, ParserC, Run, advance, choose, start_run
 from .system cimport (
     LEFT,
@@ -158,6 +159,7 @@ def parse(
     list trace=None,
     bint with_leads=False,
     bint split_blank_lines=False,
+    Rules rules=None,
 ):
     """Parse docs.
 
@@ -175,6 +177,7 @@ def parse(
         dicts, and the tokens whose arcs the reranker changed.
     with_leads (bool): Whether to say how sure the arcs are.
     split_blank_lines (bool): Whether a blank line ends a sentence.
+    rules (Rules): What is set for the tree, if there is a single doc.
     """
     cdef vector[score_t] limits
     if len(margins) != 3 or len(features) != 3:
@@ -214,6 +217,8 @@ def parse(
     run.read(
         docs, lexicon, reader, n_threads, n_action_stages + labels.c.program.n_stages
     )
+    if rules is not None and (len(docs) != 1 or <size_t>rules.c.n_tokens != run.n_tokens):
+        raise ValueError(Errors.DS216.format(what="a doc and rules for its tree"))
     heads = np.empty(run.n_tokens, dtype="int32")
     arc_labels = np.empty(run.n_tokens, dtype="uint16")
     starts = np.zeros(run.n_tokens, dtype="uint8")
@@ -240,6 +245,8 @@ def parse(
         parser.keeps_leads = with_leads
         parser.splits_blank_lines = split_blank_lines
         parser.n_lexical = lexicon.n_columns
+        if rules is not None:
+            parser.rules = &rules.c
         if n_branches > 0 and rank_features is not None and ranks is not None:
             parser.n_branches = n_branches
             parser.keeps_log = True
@@ -446,6 +453,8 @@ cdef void find_starts(ParsingRun job, Worker* worker, const SequenceC* doc) noex
         # as good as one at the next token, and so is a blank line unless that one must
         # not start a sentence.
         given = worker.tokens[whole.tokens[i]].sent_start
+        if given == 0 and parser.rules != NULL and parser.rules.joined[whole.tokens[i]]:
+            given = -1
         while token < whole.tokens[i]:
             if worker.tokens[token].sent_start == 1 or (
                 given == 0 and worker.tokens[token].is_blank_line

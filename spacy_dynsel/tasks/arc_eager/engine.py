@@ -22,8 +22,10 @@ from ..engine import Engine, Margin, Snapshot, Start
 from ..evidence import Evidence, scale_leads
 from ..folds import get_fold
 from ..margins import scale_margins
+from ..word_classes import WordResources
 from ..word_tables import is_lookup
 from .batch import ParseBatch
+from .constraints import FREE, Constraints, mend_trees
 from .decode import ROOT, SPACE, parse
 from .explain import ParseExplanation, explain_trees
 from .features import Features, TagMap
@@ -81,6 +83,7 @@ class ParsingEngine(Engine):
     folds (int): The number of parsers, each of which leaves out a part of the training
         data, that make the trees from which the reranker learns. Without any, there is
         no reranker.
+    resources (WordResources): Clusters of words.
     """
 
     task = "parsing"
@@ -102,6 +105,7 @@ class ParsingEngine(Engine):
         branches: Templates | None = None,
         trees: Templates | None = None,
         folds: int = 0,
+        resources: WordResources | None = None,
     ) -> None:
         check_count("folds", folds, 0)
         if folds and (branches is None or trees is None):
@@ -155,7 +159,7 @@ class ParsingEngine(Engine):
             parts[-1].bind(lexical)
         # Whether a blank line ends a sentence, if that is set.
         self.split_blank_lines: bool | None = None
-        super().__init__(parts, lexical)
+        super().__init__(parts, lexical, resources)
 
     def _reset(self) -> None:
         super()._reset()
@@ -295,6 +299,7 @@ class ParsingEngine(Engine):
         branches: int = 0,
         branch_lead: float = 0.0,
         trace: list[Any] | None = None,
+        constraints: Constraints | None = None,
     ) -> ParseBatch:
         """Predict the trees of docs.
 
@@ -302,6 +307,8 @@ class ParsingEngine(Engine):
             tried too, if there is a reranker.
         branch_lead (float): Branch only below this lead.
         trace (list): Where to put the decisions, see parse.
+        constraints (Constraints): What is set for the tree of a single doc. Where links are
+            forbidden, trees may break them, see predict_within.
         """
         if not self.labels:
             raise ValueError(Errors.DS042.format(name=self.task, attribute="token.dep"))
@@ -334,9 +341,46 @@ class ParsingEngine(Engine):
             trace=trace,
             with_leads=with_leads,
             split_blank_lines=self.splits_blank_lines,
+            rules=None if constraints is None else constraints.to_rules(),
         )
         batch.made_by = snapshot
         return batch
+
+    def predict_within(
+        self, doc: Doc, constraints: Constraints, **knobs: Any
+    ) -> ParseBatch | None:
+        """Predict trees of a doc that have the links which are set, and none that are
+        forbidden. RETURNS (ParseBatch): The trees, or None if there are no such trees."""
+        batch = self.predict([doc], constraints=constraints, **knobs)
+        mended = mend_trees(doc, batch.heads, batch.starts, constraints)
+        if mended is None:
+            return None
+        if (mended != FREE).any():
+            # All is set now, and links get their labels.
+            heads = np.where(mended == FREE, constraints.heads, mended)
+            constraints = constraints.with_heads(heads)
+            batch = self.predict([doc], constraints=constraints, **knobs)
+        return batch
+
+    def predict_several(
+        self, doc: Doc, k: int, constraints: Constraints, **knobs: Any
+    ) -> list[ParseBatch]:
+        """Predict trees of a doc, and what they would be without one of their links, that
+        of the least lead first. RETURNS (list[ParseBatch]): At most k, all different."""
+        best = self.predict_within(doc, constraints, **{**knobs, "with_leads": True})
+        if best is None:
+            return []
+        found = {best.heads.tobytes(): best}
+        leads = self.get_evidence(best).leads[:, [0, 2]].min(axis=1, initial=np.inf)
+        leads[constraints.heads != FREE] = np.inf
+        for token in np.argsort(leads, kind="stable").tolist():
+            if len(found) == k or leads[token] == np.inf:
+                break
+            others = constraints.without(token, int(best.heads[token]))
+            batch = self.predict_within(doc, others, **{**knobs, "with_leads": True})
+            if batch is not None:
+                found.setdefault(batch.heads.tobytes(), batch)
+        return list(found.values())
 
     def get_counts(self, batch: ParseBatch) -> dict[str, np.ndarray]:
         return {"actions": batch.action_counts, "labels": batch.label_counts}
@@ -458,6 +502,7 @@ class ParsingEngine(Engine):
             "branches": None if reranker is None else reranker.branches,
             "trees": None if reranker is None else reranker.trees,
             "folds": self.n_folds,
+            "resources": self.resources,
         }
 
     def _count_labels(self, part: str, labels: Sequence[str]) -> int:

@@ -9,6 +9,7 @@ from ...core.typedefs cimport atom_t, feat_t, int16_t, score_t, uint8_t, uint64_
 from ...core.vectors cimport bare_vector
 from .features cimport MAX_SLOTS, FeaturesC
 from .places cimport MAX_PLACES
+from .rules cimport RulesC
 from .system cimport N_ACTIONS, NONE, LoggedC, SentenceC
 
 cdef enum:
@@ -32,6 +33,7 @@ cdef struct ParserC:
     float scale              # of the scores of actions
     const ShortLineTableC* ranks      # the weights of the reranker, or NULL
     PyObject* rank_features
+    const RulesC* rules      # for the links of a single doc, or NULL
     bint keeps_log           # of the decisions about a sentence
     bint keeps_leads         # of labels and of the reranker
     bint splits_blank_lines

@@ -25,6 +25,7 @@ from .features cimport (
     find_label_places,
     read_slots,
 )
+from .rules cimport restrict
 from .system cimport (
     LEFT,
     RIGHT,
@@ -120,12 +121,15 @@ cdef bint advance(
     """Take one step. RETURNS: False at the end of the sentence."""
     cdef ChoiceC choice
     cdef Verdict verdict
-    cdef int margin
+    cdef int margin, valid
     if run.phase == ACTION:
         parser.actions.add_values(
             &run.sums, parser.actions.weights, run.keys, run.n_keys
         )
-        choice = choose(&run.sums, get_valid(run.now))
+        valid = get_valid(run.now)
+        if parser.rules != NULL:
+            valid = restrict(run.now, parser.rules, valid)
+        choice = choose(&run.sums, valid)
         if choice.lead < get_margin(
             parser.action_margins, run.stage, parser.actions.program.n_stages
         ):

@@ -1,0 +1,6 @@
+import numpy as np
+
+class Rules:
+    def __init__(self, heads: np.ndarray, forbidden: np.ndarray) -> None: ...
+
+def find_joined(heads: np.ndarray) -> np.ndarray: ...
