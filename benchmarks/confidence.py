@@ -38,11 +38,10 @@ def main() -> None:
     tags = write_docbins("ud_en_ewt", "xpos", CACHE)
     documents = write_docbins("ud_en_ewt", "xpos", CACHE, whole_documents=True)
     entities = write_docbins("ner_en_btc", "entities", CACHE)
-    direction = {"components.ner.model.direction": "rtl"}
     tagger = (
         args.tagger or train("dynsel_tagger", CONFIGS / "tagger.cfg", documents, {})[0]
     )
-    ner = args.ner or train("dynsel_ner", CONFIGS / "ner.cfg", entities, direction)[0]
+    ner = args.ner or train("dynsel_ner", CONFIGS / "ner.cfg", entities, {})[0]
     results = {
         "tags": measure(tagger, "tagger", tags),
         "entities": measure(ner, "ner", entities),

@@ -1,11 +1,11 @@
 """The entity recognizer beside its peers, trained and measured on the same data in one
 run.
 
-    python benchmarks/ner.py --direction rtl --two-passes rtl --resources  # tweets
-    python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents --two-passes rtl
-    python benchmarks/ner.py --corpus ner_en_wnut17
+    python benchmarks/ner.py  # the default config and CRFsuite on all corpora
+    python benchmarks/ner.py --corpus ner_en_btc --resources  # tweets, in detail
+    python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents
 
-The first is also measured on other kinds of English text. F1 is on gold words, with
+The second is also measured on other kinds of English text. F1 is on gold words, with
 sentence starts as the corpus has them, a mean over the seeds; choices are made on the
 development split. Speeds are the best of several rounds, in which all candidates take
 turns. Corpora are found through DYNSEL_DATA; peers that are not installed are left out.
@@ -14,7 +14,7 @@ turns. Corpora are found through DYNSEL_DATA; peers that are not installed are l
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,14 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg
 
-from corpora import data_folder, make_docs, read_iob, read_split, write_docbins
+from corpora import (
+    data_folder,
+    make_docs,
+    read_iob,
+    read_split,
+    write_docbins,
+    write_splits,
+)
 from peers import CrfTagger
 from saving import save_results
 from tagger import best_times, consume, directory_mb, pipe_through, show, time_margins
@@ -42,9 +49,18 @@ from training import (
 
 NER = "ner"
 OURS = "dynsel"
+FAST = "dynsel, fast"
 CNN = "spaCy tok2vec+ner"
 SPACY_STEPS = 3000
 INFINITY = float("inf")
+# The corpora of a run without flags: their languages, and whether documents are Docs.
+CORPORA = {
+    "ner_en_btc": ("en", False),
+    "uner_pt_bosque": ("pt", True),
+    "uner_da": ("da", True),
+    "ner_en_wnut17": ("en", False),
+}
+N_FOLDS = 5
 Spans = set[tuple[int, int, str]]
 
 
@@ -264,16 +280,11 @@ def train_variants(
 ) -> tuple[dict[str, list[Language]], dict[str, Any], dict[str, Any]]:
     """Train all that is asked for with several seeds. RETURNS (tuple): Pipelines, what
     the training of the first took, and its size, by variant."""
-    model = "components.ner.model"
-    base = {"nlp.lang": args.lang, f"{model}.direction": args.direction}
-    variants: dict[str, tuple[Path, dict[str, Any]]] = {OURS: (args.config, base)}
-    if args.two_passes:
-        settings = {
-            **base,
-            f"{model}.direction": args.two_passes,
-            f"{model}.two_passes": "true",
-        }
-        variants["dynsel, two passes"] = (args.config, settings)
+    base = {"nlp.lang": args.lang}
+    variants: dict[str, tuple[Path, dict[str, Any]]] = {
+        OURS: (args.config, base),
+        FAST: (CONFIGS / "ner_fast.cfg", base),
+    }
     if args.resources:
         settings = {**base, "paths.gazetteers": list_names()}
         variants["dynsel, resources"] = (CONFIGS / "ner_resources.cfg", settings)
@@ -292,17 +303,75 @@ def train_variants(
     return ours, training, models
 
 
+def measure_corpus(
+    lang: str,
+    paths: dict[str, Path],
+    tests: dict[str, list[Doc]],
+    seeds: Iterable[int],
+) -> dict[str, list[float]]:
+    """Train the default config and CRFsuite. RETURNS (dict): F1 on each test, for all
+    seeds, and the seconds that training took."""
+    table: dict[str, list[float]] = {}
+    for seed in seeds:
+        settings = {"nlp.lang": lang, "system.seed": seed}
+        path, usage = train("dynsel_ner", CONFIGS / "ner.cfg", paths, settings)
+        predict = pipe_predictor(spacy.load(path))
+        for name, gold in tests.items():
+            table.setdefault(f"{name}, {OURS}", []).append(f_score(predict, gold))
+        table.setdefault("CPU seconds of training", []).append(usage["cpu_seconds"])
+    if CrfTagger is not None:
+        crf = crf_predictor(CrfTagger(train_crf(paths["train"])[0], "ner"))
+        for name, gold in tests.items():
+            table[f"{name}, CRFsuite"] = [f_score(crf, gold)]
+    return table
+
+
+def measure_folds() -> dict[str, list[float]]:
+    """The same on Wikigold, which has no split: each fifth of its documents is test
+    data once, the next one is for choices."""
+    table: dict[str, list[float]] = {}
+    sentences = read_iob(data_folder() / "ner_en_wikigold" / "wikigold.conll")
+    for fold in range(N_FOLDS):
+
+        def make(vocab: Any, split: str, fold: int = fold) -> list[Doc]:
+            docs = make_docs(vocab, sentences, whole_documents=True)
+            numbers = [
+                (i * N_FOLDS // len(docs) - fold) % N_FOLDS for i in range(len(docs))
+            ]
+            wanted = {"test": {0}, "dev": {1}}.get(split, {2, 3, 4})
+            return [doc for doc, n in zip(docs, numbers, strict=True) if n in wanted]
+
+        paths = write_splits(f"wikigold-{fold}", CACHE, make)
+        tests = {"folds": make(spacy.blank("en").vocab, "test")}
+        for name, scores in measure_corpus("en", paths, tests, [0]).items():
+            table.setdefault(name, []).extend(scores)
+    return table
+
+
+def measure_all(seeds: int) -> dict[str, Any]:
+    """F1 on the test data of all corpora, printed as it comes."""
+    results: dict[str, Any] = {}
+    for corpus, (lang, documents) in CORPORA.items():
+        paths = write_docbins(corpus, "entities", CACHE, whole_documents=documents)
+        test = read_split(corpus, "test", "entities")
+        vocab = spacy.blank(lang).vocab
+        tests = {"sentences": make_docs(vocab, test)}
+        if documents:
+            tests["documents"] = make_docs(vocab, test, whole_documents=True)
+        found = measure_corpus(lang, paths, tests, range(seeds))
+        results[corpus] = {name: summary(scores) for name, scores in found.items()}
+        show(f"F1 on the test data of {corpus}", results[corpus])
+    folds = {name: summary(scores) for name, scores in measure_folds().items()}
+    results["ner_en_wikigold"] = folds
+    show(f"F1 on {N_FOLDS} folds of ner_en_wikigold", folds)
+    return results
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--corpus", default="ner_en_btc")
+    parser.add_argument("--corpus", help="a single corpus, in detail")
     parser.add_argument("--lang", default="en")
-    parser.add_argument("--direction", default="ltr", choices=["ltr", "rtl"])
     parser.add_argument("--documents", action="store_true", help="documents as Docs")
-    parser.add_argument(
-        "--two-passes",
-        choices=["ltr", "rtl"],
-        help="measure two passes too, the first in this direction",
-    )
     parser.add_argument(
         "--resources", action="store_true", help="measure clusters and lists too"
     )
@@ -312,6 +381,9 @@ def main() -> None:
     parser.add_argument("--config", type=Path, default=CONFIGS / "ner.cfg")
     args = parser.parse_args()
 
+    if args.corpus is None:
+        save_results("ner", measure_all(args.seeds))
+        return
     paths = write_docbins(
         args.corpus, "entities", CACHE, whole_documents=args.documents
     )

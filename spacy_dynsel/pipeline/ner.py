@@ -2,15 +2,16 @@
 
 import warnings
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from spacy.pipeline.ner import ner_score
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from ..base.errors import Errors, Warnings
+from ..base.errors import Errors
 from ..base.settings import check_number
+from ..base.warnings import Warnings
 from ..confidence.maps import ConfidenceMap
 from ..spacy_io.annotations import read_entities
 from ..spacy_io.tokens import (
@@ -39,6 +40,21 @@ from .component import DynselComponent, Verdicts, as_list, join_labels
 from .confidences import ANY
 from .names import Names, check_label, read_labels
 from .settings import Setting
+
+
+class RankedEntity(NamedTuple):
+    """An entity that was found, and how sure it is.
+
+    doc (int): The number of its doc.
+    span (Span): Where it is, and its label.
+    lead (float): The weakest lead of its decisions.
+    probability (float): How likely it is right, or None unless confidence was fitted.
+    """
+
+    doc: int
+    span: Span
+    lead: float
+    probability: float | None
 
 
 class DynselNER(DynselComponent):
@@ -123,7 +139,7 @@ class DynselNER(DynselComponent):
         """
         docs = as_list(docs)
         actions = join_labels(predictions, "actions")
-        names = self._get_names_of(predictions)
+        names = self._get_names_of(predictions, docs)
         if not write_entities(docs, actions, names.ids):
             raise ValueError(
                 Errors.DS103.format(
@@ -140,6 +156,29 @@ class DynselNER(DynselComponent):
             for entity, value in zip(found, values, strict=True):
                 span = docs[entity.doc][entity.start : entity.end]
                 span._.set(ANY, value)
+
+    def rank_entities(self, docs: Iterable[Doc]) -> list[RankedEntity]:
+        """Find the entities of docs, the least sure first: those that an annotator
+        should look at. Entities that are set already are left out.
+
+        docs (Iterable[Doc]): The docs, which are not changed.
+        RETURNS (list[RankedEntity]): By probability if confidence was fitted, else by
+            lead.
+        """
+        docs = as_list(docs)
+        batch = self.predict_with_leads(docs)
+        labels = self._get_names_of(batch, docs).labels
+        leads = self._require_engine().get_evidence(batch).leads[:, 0].tolist()
+        likely: list[float | None] = [None] * len(leads)
+        if self._confidence_map is not None:
+            likely = self.get_probabilities(batch).tolist()
+        found = [
+            RankedEntity(doc, Span(docs[doc], start, end, labels[label]), *how_sure)
+            for (doc, start, end, label), *how_sure in zip(
+                find_entities(batch.actions, batch.ends), leads, likely, strict=True
+            )
+        ]
+        return sorted(found, key=_rank)
 
     def explain(self, doc: Doc, *, keep_entities: bool = False) -> Explanations:
         """Say for each token how its action is found.
@@ -306,6 +345,11 @@ class DynselNER(DynselComponent):
             for tokens, label in trimmed
             if label in index and tokens
         ]
+
+
+def _rank(entity: RankedEntity) -> tuple[float, int, int]:
+    sure = entity.lead if entity.probability is None else entity.probability
+    return sure, entity.doc, entity.span.start
 
 
 def _types_of(example: Example) -> set[str]:

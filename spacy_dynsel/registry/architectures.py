@@ -7,17 +7,21 @@ from thinc.api import Model
 from ..base.config_blocks import read_block
 from ..base.settings import LearnerSettings, make_learner_settings
 from ..base.templates import Templates, make_templates
+from ..cascade.settings import CascadeSettings, make_cascade_settings
 from ..pipeline.shim import wrap_engine
 from ..tasks.arc_eager.engine import ParsingEngine
 from ..tasks.bilou.engine import EntityEngine
 from ..tasks.bilou.gazetteers import Gazetteers
+from ..tasks.cascading.engine import CascadeEngine
 from ..tasks.lemmas.engine import LemmaEngine
 from ..tasks.morphology.engine import MorphologyEngine
 from ..tasks.tagging.engine import TaggingEngine
+from ..tasks.word_classes import WordResources
 
 # Plain settings, or what a registered function has made.
 TemplatesBlock = dict | Templates
 LearnerBlock = dict | LearnerSettings
+CascadeBlock = dict | CascadeSettings
 
 
 def _templates(name: str, block: TemplatesBlock | None) -> Any:
@@ -34,6 +38,7 @@ def DynamicTagger(  # noqa: N802
     class_min_count: int,
     class_min_share: float,
     folds: int | None = None,
+    resources: WordResources | None = None,
 ) -> Model:
     """A linear tagger with early exit.
 
@@ -48,6 +53,8 @@ def DynamicTagger(  # noqa: N802
         annotates just that part. What a tagger says about docs that it has learned
         from is too good to learn from. Without any, training takes less time. If
         missing, there are 4 where a component after the tagger asks for them.
+    resources (WordResources): What raw text says about words, see
+        spacy_dynsel.word_classes.v1. The model keeps what it needs.
     """
     engine = TaggingEngine(
         _templates("templates", templates),
@@ -55,6 +62,7 @@ def DynamicTagger(  # noqa: N802
         class_min_count=class_min_count,
         class_min_share=class_min_share,
         folds=folds,
+        resources=resources,
     )
     return wrap_engine("dynsel_tagger", engine)
 
@@ -66,6 +74,7 @@ def DynamicMorphologizer(  # noqa: N802
     class_min_count: int,
     class_min_share: float,
     folds: int | None = None,
+    resources: WordResources | None = None,
 ) -> Model:
     """A linear morphologizer with early exit. The score of a label is the sum over its
     parts, the part of speech and each feature, and over the whole.
@@ -80,7 +89,7 @@ def DynamicMorphologizer(  # noqa: N802
         an ambiguity class.
     class_min_share (float): The share of a word's occurrences that a label needs to be
         part of its class.
-    folds (int): See DynamicTagger.
+    folds (int), resources (WordResources): See DynamicTagger.
     """
     engine = MorphologyEngine(
         _templates("templates", templates),
@@ -89,8 +98,51 @@ def DynamicMorphologizer(  # noqa: N802
         class_min_count=class_min_count,
         class_min_share=class_min_share,
         folds=folds,
+        resources=resources,
     )
     return wrap_engine("dynsel_morphologizer", engine)
+
+
+def CascadeTagger(  # noqa: N802
+    templates: TemplatesBlock | None = None,
+    cascade: CascadeBlock | None = None,
+    class_min_count: int = 10,
+    class_min_share: float = 0.4,
+    cutoff: int = 2,
+    copies: Literal["sentences", "documents", "both"] = "both",
+    resources: WordResources | None = None,
+) -> Model:
+    """A structured prediction cascade, for a tagger or a morphologizer: the best of all
+    label sequences by n-grams of labels, of which simpler models leave just a few. Its
+    knob is alpha, and it has no margin.
+
+    templates (dict or Templates): The templates, see make_templates. They read words, not
+        labels. If missing, the list "cascade".
+    cascade (dict or CascadeSettings): How to learn, see CascadeSettings.
+    class_min_count (int): How often a word has to occur in the training data to have
+        an ambiguity class.
+    class_min_share (float): The share of a word's occurrences that a label needs to be
+        part of its class.
+    cutoff (int): How often a feature has to occur in the training data, unless these are
+        small.
+    copies (str): Which copies of the data to learn from: "sentences", "documents", or
+        "both", which are the same where docs are single sentences.
+    resources (WordResources): See DynamicTagger.
+    """
+    block: TemplatesBlock = {"default": "cascade"} if templates is None else templates
+    settings: Any = read_block(
+        "cascade", {} if cascade is None else cascade, make_cascade_settings
+    )
+    engine = CascadeEngine(
+        _templates("templates", block),
+        settings,
+        class_min_count=class_min_count,
+        class_min_share=class_min_share,
+        cutoff=cutoff,
+        copies=copies,
+        resources=resources,
+    )
+    return wrap_engine("dynsel_cascade", engine)
 
 
 def DynamicNER(  # noqa: N802
@@ -100,20 +152,22 @@ def DynamicNER(  # noqa: N802
     seeds: int,
     gazetteers: Gazetteers | None = None,
     two_passes: bool = False,
+    resources: WordResources | None = None,
 ) -> Model:
     """A linear entity recognizer with early exit.
 
     templates (dict or Templates): The templates, see make_templates.
     learner (dict or LearnerSettings): How to learn, see LearnerSettings.
-    direction (str): How each sentence is read: from left to right ("ltr") or from
-        right to left ("rtl"). Which is better depends on the text: choose by the
-        development data.
+    direction (str): How each sentence is read first: from left to right ("ltr") or
+        from right to left ("rtl"). With one pass it matters more, and depends on the
+        text: choose by the development data.
     seeds (int): How many learners to train at the same time, with different random
         choices; their weights are averaged, so that only training takes longer.
     gazetteers (Gazetteers): Lists of names, see spacy_dynsel.gazetteers.v1.
     two_passes (bool): Whether a second model, which sees what the first one found and
         how sure it was, reads each sentence in the opposite direction: more accurate,
         at twice the time. The direction is that of the first.
+    resources (WordResources): See DynamicTagger.
     """
     engine = EntityEngine(
         _templates("templates", templates),
@@ -122,6 +176,7 @@ def DynamicNER(  # noqa: N802
         seeds=seeds,
         gazetteers=gazetteers,
         two_passes=two_passes,
+        resources=resources,
     )
     return wrap_engine("dynsel_ner", engine)
 
@@ -136,6 +191,7 @@ def DynamicParser(  # noqa: N802
     branches: TemplatesBlock | None = None,
     trees: TemplatesBlock | None = None,
     folds: int = 0,
+    resources: WordResources | None = None,
 ) -> Model:
     """A linear transition-based dependency parser with early exit.
 
@@ -154,6 +210,7 @@ def DynamicParser(  # noqa: N802
     folds (int): How many parsers, each of which leaves out a part of the training
         data, make the trees that the reranker learns from. 0 means: no reranker, and
         training that takes a quarter of the time.
+    resources (WordResources): See DynamicTagger.
     """
     engine = ParsingEngine(
         _templates("actions", actions),
@@ -165,6 +222,7 @@ def DynamicParser(  # noqa: N802
         branches=_templates("branches", branches),
         trees=_templates("trees", trees),
         folds=folds,
+        resources=resources,
     )
     return wrap_engine("dynsel_parser", engine)
 

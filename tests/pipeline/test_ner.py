@@ -444,7 +444,9 @@ def test_another_config(nlp, ner, direction, two_passes):
 
 
 def test_a_second_pass_sees_the_first(nlp):
-    ner = train_ner(nlp, make_examples(nlp), model={"two_passes": True})
+    model = {"direction": "ltr", "two_passes": True, "seeds": 1}
+    learner = {"lone_sentences": 0.0}
+    ner = train_ner(nlp, make_examples(nlp), model={**model, "learner": learner})
     engine = ner.engine
     assert list(engine.parts) == ["templates", "second"]
     doc = nlp.make_doc("I like London and Berlin.")
@@ -743,3 +745,54 @@ def test_shipped_configs_train(nlp, name, tmp_path):
     }
     assert used >= {f"list_{each}" for each in lists}
     assert any(column.startswith("cluster") for column in used) == bool(lists)
+
+
+def test_least_sure_entities_come_first(nlp, ner):
+    docs = [nlp.make_doc(text) for text in TEXTS]
+    ranked = ner.rank_entities(docs)
+    assert not any(token.ent_iob for doc in docs for token in doc)
+    found = [(entity.doc, entity.span.start, entity.span.label_) for entity in ranked]
+    annotated = [nlp(text) for text in TEXTS]
+    expected = [
+        (i, ent.start, ent.label_)
+        for i, doc in enumerate(annotated)
+        for ent in doc.ents
+    ]
+    assert sorted(found) == sorted(expected)
+    leads = [entity.lead for entity in ranked]
+    assert leads == sorted(leads)
+    for entity in ranked:
+        assert entity.probability is None
+        why = ner.explain(docs[entity.doc]).entities
+        [same] = [one for one in why if one.start == entity.span.start]
+        assert entity.lead == pytest.approx(same.weakest_lead)
+    # What is set is sure.
+    assert ner.rank_entities(annotated) == []
+    assert ner.rank_entities([]) == []
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_lone_sentences_know_nothing_of_each_other(nlp, passes):
+    """A doc that is always learned by lone sentences is learned like its sentences."""
+    words = ["Ann", "met", "ann", ".", "Ann", "left", "."]
+    tags = ["B-PER", "O", "B-PER", "O", "B-PER", "O", "O"]
+    starts = [True, False, False, False, True, False, False]
+    whole = Doc(nlp.vocab, words=words, ents=tags, sent_starts=starts)
+    sentences = [sent.as_doc() for sent in whole.sents]
+
+    def learn(golds, lone_sentences):
+        other = spacy.blank("en")
+        # Nothing may depend on chance: a doc takes one random number more.
+        learner = {"lone_sentences": lone_sentences, "predicted_history": 0.0}
+        model = {"learner": learner, "seeds": 1, "two_passes": passes == 2}
+        pipe = other.add_pipe("dynsel_ner", config={"model": model})
+        examples = [Example(gold.copy(), gold) for gold in golds]
+        for example in examples:
+            example.predicted.set_ents([], default="missing")
+        other.initialize(lambda: examples)
+        for _ in range(3):
+            other.update(examples)
+        return pipe.engine.to_bytes()
+
+    assert learn([whole], 1.0) == learn(sentences, 0.0)
+    assert learn([whole], 0.0) != learn(sentences, 0.0)

@@ -23,6 +23,7 @@ from spacy_dynsel.pipeline.lemmatizer import DynselLemmatizer
 from spacy_dynsel.registry.architectures import DynamicNER, LearnerBlock, TemplatesBlock
 from spacy_dynsel.registry.factories import make_lemmatizer
 from spacy_dynsel.tasks.bilou.gazetteers import Gazetteers
+from spacy_dynsel.tasks.word_classes import WordResources
 
 OURS = {
     "tagger": "dynsel_tagger",
@@ -75,11 +76,14 @@ def make_ner_model(
     seeds: int,
     gazetteers: Gazetteers | None,
     two_passes: bool,
+    resources: WordResources | None,
     use_upper: bool,
 ) -> Model:
     """Ours, with a setting of spaCy's that one of its tests looks at and that says
     nothing about what is found."""
-    model = DynamicNER(templates, learner, direction, seeds, gazetteers, two_passes)
+    model = DynamicNER(
+        templates, learner, direction, seeds, gazetteers, two_passes, resources
+    )
     model.attrs["has_upper"] = use_upper
     return model
 

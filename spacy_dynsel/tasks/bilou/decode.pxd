@@ -30,6 +30,7 @@ cdef void arrange(
     Scratch* s,
     LexemeRecC* before_start,
     LexemeRecC* after_end,
+    bint alone,
 ) noexcept nogil
 cdef void look(
     const TaskC* task, Scratch* s, int step, LexemeRecC* absent, LexemeRecC** places,

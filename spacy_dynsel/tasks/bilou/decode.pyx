@@ -203,7 +203,7 @@ cdef bint read_doc(
         return False
     n = read_entity_words(doc, s.tokens.data())
     drop_spaces(s, n)
-    arrange(run.task, s, run.lexicon.before_start, run.lexicon.after_end)
+    arrange(run.task, s, run.lexicon.before_start, run.lexicon.after_end, False)
     for step in range(n):
         if step % AHEAD_TOKENS == 0:
             # First what does not depend on actions, for some steps at once.
@@ -331,9 +331,13 @@ cdef void arrange(
     Scratch* s,
     LexemeRecC* before_start,
     LexemeRecC* after_end,
+    bint alone,
 ) noexcept nogil:
     """Bring the words of a doc into reading order, with all that does not depend on
-    actions."""
+    actions.
+
+    alone: Whether each sentence knows nothing of the others.
+    """
     cdef int n = <int>s.tokens.size()
     cdef int n_sentences = 0
     cdef int start, end, i, _j, step, position, token, later
@@ -401,13 +405,14 @@ cdef void arrange(
             )
         start = end
     if task.remembers:
-        gather_words(task, s)
+        gather_words(task, s, alone)
     if task.gazetteer != NULL:
         look_up_lists(task.gazetteer, s, task.n_dynamic, task.backwards)
 
 
-cdef void gather_words(const TaskC* task, Scratch* s) noexcept nogil:
-    """Find the other occurrences of each word, and in which cases it is written."""
+cdef void gather_words(const TaskC* task, Scratch* s, bint alone) noexcept nogil:
+    """Find the other occurrences of each word, and in which cases it is written: in
+    the whole doc, or in its sentence alone."""
     cdef int n = <int>s.positions.size()
     cdef int n_words = 0
     cdef int step, id_, case_, cases
@@ -415,6 +420,9 @@ cdef void gather_words(const TaskC* task, Scratch* s) noexcept nogil:
     open_table(s, n)
     s.stats.resize(n)
     for step in range(n):
+        if alone and s.flags[step] & STARTS:
+            # A word of an earlier sentence counts as new.
+            open_table(s, n)
         id_ = find_word(s, s.records[s.positions[step]].atoms[task.lower_column], n_words)
         stat = &s.stats[id_]
         if id_ == n_words:

@@ -10,9 +10,10 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
 from ...base.atomic import assign
-from ...base.errors import Errors, Warnings
+from ...base.errors import Errors
 from ...base.settings import LearnerSettings, check_choice
 from ...base.templates import CHECKPOINT, Templates, parse_templates
+from ...base.warnings import Warnings
 from ...core.forms.cached import CachedScorer
 from ...core.forms.packing import MAX_LABELS, MAX_WEIGHT, find_labels
 from ...core.leads import NO_DECISION, NO_RIVAL
@@ -27,6 +28,7 @@ from ..evidence import Evidence, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..margins import scale_margins
+from ..word_classes import WordResources
 from ..word_tables import N_RESERVED, NO_TABLE
 from .actions import KEEP
 from .batch import EntityBatch
@@ -55,7 +57,7 @@ PLACES: dict[str, Sequence[str]] = {
     "lists": OFFSETS,
 }
 # See LearnerSettings.
-DEFAULTS = {"predicted_history": 0.5, "copies": "both"}
+DEFAULTS = {"predicted_history": 0.5, "copies": "both", "lone_sentences": 0.5}
 ROUND = 64
 # The atoms that need to know the other occurrences of a word.
 REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
@@ -155,6 +157,7 @@ class EntityEngine(Engine):
     two_passes (bool): Whether a second classifier reads each sentence in the opposite
         direction and sees what the first one found: to the score of each action that
         the first has chosen it adds a share of its lead there.
+    resources (WordResources): Clusters of words.
     """
 
     task = "entities"
@@ -172,6 +175,7 @@ class EntityEngine(Engine):
         seeds: int,
         gazetteers: Gazetteers | None = None,
         two_passes: bool = False,
+        resources: WordResources | None = None,
     ) -> None:
         check_choice("direction", direction, DIRECTIONS)
         names = [] if gazetteers is None else gazetteers.names
@@ -201,7 +205,7 @@ class EntityEngine(Engine):
             for spec in templates.templates
             for atom in spec.atoms
         )
-        super().__init__(passes, lexical)
+        super().__init__(passes, lexical, resources)
 
     def _reset(self) -> None:
         super()._reset()
@@ -239,13 +243,14 @@ class EntityEngine(Engine):
                     learner.reject_rare()
 
     def _learn(self, batch: list[GoldEntities], drop: float) -> float:
-        history = self.settings.predicted_history
+        history, lone = self.settings.predicted_history, self.settings.lone_sentences
         loss = 0.0
         for name, part in self.classifiers.items():
             for starts in self._training_starts(batch):
                 training = self._training_batch(name, batch, starts)
                 for learner in part.learners:
-                    loss += training.update(learner, drop, history) / len(part.learners)
+                    found = training.update(learner, drop, history, lone)
+                    loss += found / len(part.learners)
         return float(loss)
 
     def record(self, batch: list[GoldEntities], recorders: dict[str, Recorder]) -> None:
@@ -426,6 +431,7 @@ class EntityEngine(Engine):
             "seeds": self.main.seeds,
             "gazetteers": self.gazetteers,
             "two_passes": self.two_passes,
+            "resources": self.resources,
         }
 
     def _count_labels(self, part: str, labels: Sequence[str]) -> int:

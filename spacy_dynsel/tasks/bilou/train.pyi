@@ -33,7 +33,11 @@ class EntityExamples(Readings):
     ) -> None: ...
     def count(self, learner: Learner) -> None: ...
     def update(
-        self, learner: Learner, drop: float, predicted_history: float
+        self,
+        learner: Learner,
+        drop: float,
+        predicted_history: float,
+        lone_sentences: float = 0.0,
     ) -> float: ...
 
 class Guessing(Readings):

@@ -47,6 +47,7 @@ cdef cppclass Reading:
     Scratch s
     const SequenceC* doc
     int n_steps
+    bint alone               # whether each sentence knows nothing of the others
     int open_type            # of the entity that is open, or NONE
     LexemeRecC* places[N_PLACES]
     ContextC context         # what the step sees
@@ -118,7 +119,9 @@ cdef class Readings(Examples):
         if self.has_starts:
             for j in range(r.n_steps):
                 s.tokens[j].starts = self.starts[doc.offset + s.tokens[j].token]
-        arrange(&self.task.c, s, self.lexicon.before_start, self.lexicon.after_end)
+        arrange(
+            &self.task.c, s, self.lexicon.before_start, self.lexicon.after_end, r.alone
+        )
 
     cdef void see(self, Reading* r, int step) noexcept nogil:
         """See what there is to see at a step."""
@@ -294,19 +297,32 @@ cdef class EntityExamples(Readings):
 
     def count(self, Learner learner not None) -> None:
         """Count features, with the true actions as history."""
-        self._read(learner, 0, 0, True)
+        self._read(learner, 0, 0, 0, True)
 
-    def update(self, Learner learner not None, float drop, float predicted_history) -> float:
+    def update(
+        self,
+        Learner learner not None,
+        float drop,
+        float predicted_history,
+        float lone_sentences=0,
+    ) -> float:
         """Learn. RETURNS: The summed loss.
 
         drop (float): The probability with which a template is left out.
         predicted_history (float): How often later decisions see the predicted action
             in place of the true one.
+        lone_sentences (float): How often the sentences of a doc know nothing of each
+            other.
         """
-        return self._read(learner, drop, predicted_history, False)
+        return self._read(learner, drop, predicted_history, lone_sentences, False)
 
     cdef double _read(
-        self, Learner learner, float drop, float predicted_history, bint only_count
+        self,
+        Learner learner,
+        float drop,
+        float predicted_history,
+        float lone_sentences,
+        bint only_count,
     ) except? -1:
         cdef Reading reading
         cdef Reading* r = &reading
@@ -318,8 +334,10 @@ cdef class EntityExamples(Readings):
         if <size_t>self.bounds.shape[0] != self.n_tokens + 1:
             raise ValueError(Errors.DS216.format(what="a batch without actions"))
         r.s.epoch = 0
+        r.alone = False
         with nogil:
             for i in range(<int>self.sequences.size()):
+                r.alone = lone_sentences and learner.random() < lone_sentences
                 self.open_doc(i, r)
                 costs = r.s.costs.data()
                 opened = NONE
@@ -372,6 +390,7 @@ cdef class Guessing(Readings):
         actions = np.zeros(self.n_tokens, dtype="uint16")
         cdef uint16_t[::1] view = actions
         r.s.epoch = 0
+        r.alone = False
         with nogil:
             for i in range(<int>self.sequences.size()):
                 self.open_doc(i, r)
@@ -443,6 +462,7 @@ cdef class Explaining(Readings):
         cdef uint8_t[:, ::1] valid_view = valid
         cdef int32_t[::1] read_view = read
         r.s.epoch = 0
+        r.alone = False
         for i in range(<int>self.sequences.size()):
             self.open_doc(i, r)
             for step in range(r.n_steps):

@@ -65,7 +65,7 @@ def test_matches_equal_the_reference(words, lists):
         assert codes[:, i].tolist() == reference_codes(words, entries)
 
 
-def config_for(direction="ltr", **gazetteers):
+def config_for(direction="rtl", **gazetteers):
     return {
         "direction": direction,
         "gazetteers": {"@misc": "spacy_dynsel.gazetteers.v1", **gazetteers},
