@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from typer.main import get_command
 
-from spacy_dynsel.base.errors import Errors, Warnings
+from spacy_dynsel.base.errors import Errors
+from spacy_dynsel.base.warnings import Warnings
 from spacy_dynsel.pipeline.component import DynselComponent
 from spacy_dynsel.pipeline.settings import Setting
 
@@ -23,6 +24,7 @@ PAGE = ROOT / "docs" / "api.md"
 REGISTRIES = {
     "spacy_tokenizers": "Tokenizers",
     "spacy_readers": "Readers",
+    "spacy_augmenters": "Augmenters",
     "spacy_batchers": "Batchers",
     "spacy_callbacks": "Callbacks",
     "spacy_misc": "Blocks and ordering methods",

@@ -1,5 +1,4 @@
-"""All errors and warnings of this package, in the order of their codes, which can be
-searched for."""
+"""All errors of this package, in the order of their codes, which can be searched for."""
 
 from typing import Any
 
@@ -332,7 +331,8 @@ class Errors(metaclass=ErrorsWithCodes):
     )
     DS139 = (
         "There is no corpus. Give the files of training and test data by --tagging, "
-        "--parsing or --entities, or a file of handwriting by --cascades."
+        "--parsing or --entities, or for cascades a file of handwriting by --cascades, or "
+        "tagged corpora by --tags."
     )
     # Corpora
     DS140 = (
@@ -529,71 +529,57 @@ class Errors(metaclass=ErrorsWithCodes):
         "a confidence of {confidence:g}: of {n} sequences it loses {loss:.3g}% even with "
         "alpha = 0. Give more sequences, ask for less, or train it with a smaller epsilon."
     )
-
-
-class Warnings(metaclass=ErrorsWithCodes):
-    # Entity recognition
-    DW101 = (
-        "Component '{name}' is to learn from {n} docs without an entity: it will find "
-        "none. If your data are CoNLL-U with entities in MISC, convert them by 'python "
-        "-m spacy dynsel convert', since 'spacy convert' drops them; else check "
-        "doc.ents, or give the labels to initialize."
+    DS247 = (
+        "Component '{name}' decides by a cascade, which has thresholds and no {what}. Set "
+        "its 'alpha' in place of that: closer to 1 is faster, and loses more."
     )
-    DW102 = (
-        "o_bias = {bias:g} counts as {used:.2f}: beside {n_templates} templates there "
-        "is no room for more. Use fewer templates, or a smaller bias."
+    DS248 = (
+        "Component '{name}' has no thresholds of a cascade: alpha = {alpha!r}. Leave alpha "
+        "out, or give the component the architecture 'spacy_dynsel.CascadeTagger.v1'."
     )
-    # Morphology
-    DW110 = (
-        "Component '{name}' meets '{label}', which is not one of its {n_labels} labels, "
-        "and learns nothing from such words. Initialize it with data, or with labels, "
-        "that have all of them."
+    DS249 = (
+        "'{given}' is no tagged corpus. Give a folder with train.conllu, dev.conllu and "
+        "test.conllu, a colon, and the column of the tags: xpos or upos."
     )
-    # Parsing
-    DW120 = (
-        "Component '{name}' learns from docs without tags, but '{tagger}', which "
-        "stands before it, will set tags when the pipeline is used: its trees will be "
-        "much worse than they could be. Add '{tagger}' to annotating_components in the "
-        "section [training] of the config."
+    # Raw text
+    DS250 = (
+        "Can't read the raw text '{path}': {reason}. Give plain text in UTF-8, or name its "
+        "encoding by --encoding."
     )
-    DW121 = (
-        "Component '{name}' has learned from docs with tags, and now gets docs "
-        "without: its trees will be much worse than they could be. Run its tagger "
-        "before it (do not exclude or disable it), or train without tags."
+    DS251 = (
+        "No word is frequent enough in {paths}. Give more text, or a smaller number by "
+        "--min-count."
     )
-    DW122 = (
-        "Component '{name}' has learned from docs with tags, and now learns from docs "
-        "without: it will unlearn to use them. Name its tagger in 'annotates' of "
-        "nlp.update, or in annotating_components in the section [training] of the "
-        "config."
+    DS252 = (
+        "{n_classes} clusters are too many for {n_words} words, each of which occurs "
+        "{min_count} times or more. Give more text, fewer clusters by --classes, or a "
+        "smaller number by --min-count."
     )
-    # Confidence
-    DW193 = (
-        "Component '{name}' runs with {found}, and its confidence was fitted with "
-        "{fitted}: probabilities may be off. Fit it anew by 'python -m spacy dynsel "
-        "reliability PIPELINE DATA --fit DEV', or restore the settings."
+    DS253 = (
+        "'{path}' is not a resource that can be used: {reason}. Make it anew by 'python -m "
+        "spacy dynsel clusters' or 'classes'."
     )
-    # Lemmas
-    DW230 = (
-        "Component '{name}' has learned from docs with parts of speech, and now gets "
-        "docs without: its lemmas will be much worse than they could be. Run what sets "
-        "token.pos before it (do not exclude or disable it), or train without."
+    DS254 = (
+        "The resource '{path}' is for the language '{found}', and the pipeline's is "
+        "'{lang}'. Make one from text in that language."
     )
-    DW231 = (
-        "Component '{name}' learns without parts of speech: the data have some, but no "
-        "component before it sets token.pos, so that it would miss them when the "
-        "pipeline is used. Put one there, such as a morphologizer; if one of your own "
-        'is there, let it say so by assigns=["token.pos"].'
+    DS255 = (
+        "The resource '{path}' is the second that has the column '{column}'. Name just "
+        "one of them."
     )
-    DW232 = (
-        "Component '{name}' can't learn that the lemma of '{form}' is '{lemma}': none of "
-        "its {n_labels} scripts makes it. Put such words into a lookup table, see "
-        "set_lookups; or train anew with more data like these, or a smaller "
-        "min_tree_freq."
+    DS256 = (
+        "The pipeline '{pipeline}' labels no word {min_count} times in this text. Give a "
+        "pipeline with a tagger or a morphologizer, more text, or a smaller number by "
+        "--min-count."
     )
-    # Cascades
-    DW240 = (
-        "The level of order {order} filters nothing: even with alpha = 0 it would lose more "
-        "than {epsilon:.3g}% (epsilon) of units ({unit}), and what follows is slow. Give "
-        "more data, better features, more epochs or a larger epsilon; or fewer levels."
+    # Links that are set
+    DS260 = (
+        "The links for component '{name}' don't fit the doc: {what}. Give indices of words, "
+        "a word's own index for a root, and links within sentences whose starts are set."
+    )
+    DS261 = (
+        "No projective tree with one root has the links that are set for component '{name}' "
+        "and none that are forbidden, in the doc that starts with '{start}'. Set "
+        "fewer: links must not cross each other, span the root or go round in a circle. If "
+        "you set two roots, set a sentence start between them."
     )

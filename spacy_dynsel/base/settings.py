@@ -10,7 +10,7 @@ from .errors import Errors
 OBJECTIVES = ("all_prefixes", "first_satisfied", "full")
 OPTIMIZERS = ("adagrad", "rda")
 # What not every task makes use of.
-TASK_SETTINGS = ("predicted_history", "word_dropout", "copies")
+TASK_SETTINGS = ("predicted_history", "word_dropout", "copies", "lone_sentences")
 OPTIONAL = (*TASK_SETTINGS, "seed")
 
 
@@ -37,7 +37,9 @@ class LearnerSettings:
     word_dropout (float): How often a word is treated as if it were unknown.
     copies (str): Which copies of the data to learn from: "sentences", "documents"
         or "both".
-        If one of these three is missing, the task has its own default, see for_task.
+    lone_sentences (float): How often the sentences of a Doc are learned as if each
+        were a Doc of its own, so that one model serves documents and sentences.
+        If one of these four is missing, the task has its own default, see for_task.
     seed (int): The seed of random choices; if missing, that of the training.
     """
 
@@ -54,6 +56,7 @@ class LearnerSettings:
     predicted_history: Any = None
     word_dropout: Any = None
     copies: Any = None
+    lone_sentences: Any = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -76,6 +79,7 @@ class LearnerSettings:
             ("prune", 0.0, math.inf),
             ("predicted_history", 0.0, 1.0),
             ("word_dropout", 0.0, 1.0),
+            ("lone_sentences", 0.0, 1.0),
             ("seed", 0, 2**32 - 1),
         ):
             value = getattr(self, name)
@@ -203,6 +207,7 @@ def make_learner_settings(
     predicted_history: float | None = None,
     word_dropout: float | None = None,
     copies: str | None = None,
+    lone_sentences: float | None = None,
     seed: int | None = None,
 ) -> LearnerSettings:
     """Settings of the learner for a config; see LearnerSettings."""
@@ -219,5 +224,6 @@ def make_learner_settings(
         predicted_history=predicted_history,
         word_dropout=word_dropout,
         copies=copies,
+        lone_sentences=lone_sentences,
         seed=seed,
     )

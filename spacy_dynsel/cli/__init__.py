@@ -2,6 +2,8 @@
 
 from .calibrate import calibrate_cli
 from .checkpoints import checkpoints_cli
+from .classes import classes_cli
+from .clusters import clusters_cli
 from .convert import convert_cli
 from .experiment import experiment_cli
 from .group import dynsel_cli
@@ -14,6 +16,8 @@ from .visualize import visualize_cli
 __all__ = [
     "calibrate_cli",
     "checkpoints_cli",
+    "classes_cli",
+    "clusters_cli",
     "convert_cli",
     "dynsel_cli",
     "experiment_cli",

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from wasabi import msg
 from ..base.atomic import write_file
 from ._data import make_language
 from .group import dynsel_cli
+from .options import check_output
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 COMMAND = ("python", "-m", "spacy")
@@ -26,6 +28,7 @@ SETTING = re.compile(r"([^\s=\[#]\S*) = ")
 
 class Kind(str, Enum):
     TAGGER = "tagger"
+    CASCADE = "cascade"
     NER = "ner"
     PARSER = "parser"
     MORPHOLOGIZER = "morphologizer"
@@ -35,6 +38,7 @@ class Kind(str, Enum):
 
 PIPELINES = {
     Kind.TAGGER: ["tagger"],
+    Kind.CASCADE: ["tagger"],
     Kind.NER: ["ner"],
     Kind.PARSER: ["tagger", "parser"],
     Kind.MORPHOLOGIZER: ["morphologizer"],
@@ -45,6 +49,10 @@ PIPELINES = {
 MERGED = ("lemmatizer", "morphologizer", "tagger", "ner", "parser")
 ABOUT = {
     Kind.TAGGER: "A tagger, for a corpus with tags in token.tag.",
+    Kind.CASCADE: (
+        "A tagger that is a structured prediction cascade, for a corpus with tags in "
+        "token.tag."
+    ),
     Kind.NER: "An entity recognizer, for a corpus with entities.",
     Kind.PARSER: "A tagger and a parser, for a corpus with tags and dependencies.",
     Kind.MORPHOLOGIZER: (
@@ -71,31 +79,42 @@ def init_config_cli(
     lang: str = Opt("en", "--lang", "-l", help="Language code"),
     clusters: bool = Opt(False, "--clusters", help="Use Brown clusters"),
     gazetteers: bool = Opt(False, "--gazetteers", help="Use lists of names"),
+    resources: list[str] = Opt(
+        [], "--resource", "-r", help="File made from raw text; may be given again"
+    ),
+    fast: bool = Opt(
+        False, "--fast", help="Parse greedily, and look for entities in one pass"
+    ),
     force: bool = Opt(False, "--force", "-F", help="Replace an existing file"),
 ) -> None:
     """
     Write a complete config for 'spacy train'. Brown clusters come from the package
     spacy-lookups-data, which has them for English, German and Spanish. Lists of names
-    are text files in a folder that the config calls paths.gazetteers.
+    are text files in a folder that the config calls paths.gazetteers. Resources are what
+    'clusters' and 'classes' write, and take the place of that package.
     """
     if gazetteers and "ner" not in PIPELINES[kind]:
         raise typer.BadParameter(
             "only an entity recognizer uses lists of names: give 'ner' or 'pipeline'.",
             param_hint="--gazetteers",
         )
-    if output_path.exists() and not force:
+    if fast and not {"parser", "ner"} & set(PIPELINES[kind]):
         raise typer.BadParameter(
-            f"'{output_path}' exists. Give another path, or replace it by --force.",
-            param_hint="output_path",
+            "only parsers and entity recognizers can be faster: give 'parser', 'ner' or "
+            "'pipeline'.",
+            param_hint="--fast",
         )
-    text = make_config(kind, lang=lang, clusters=clusters, gazetteers=gazetteers)
+    check_output(output_path, force)
+    choices = {"clusters": clusters, "gazetteers": gazetteers, "fast": fast}
+    text = make_config(kind, lang=lang, resources=resources, **choices)
     options = [] if lang == "en" else ["--lang", lang]
-    options += ["--clusters"] * clusters + ["--gazetteers"] * gazetteers
+    options += [f"--{name}" for name, is_chosen in choices.items() if is_chosen]
+    options += [part for one in resources for part in ("--resource", one)]
     path = output_path.as_posix()
     write = shlex.join([*COMMAND, "dynsel", "init-config", kind.value, path, *options])
     train = f"{shlex.join([*COMMAND, 'train', path])} {TRAIN_OPTIONS}"
     header = [ABOUT[kind], "Written by:", f"  {write}"]
-    if clusters:
+    if clusters and not resources:
         header += ["Needs Brown clusters:", "  pip install 'spacy-dynsel[lookups]'"]
     header += ["Train with:", f"  {train}"]
     head = "".join(f"# {line}\n" for line in header)
@@ -110,23 +129,34 @@ def make_config(
     lang: str = "en",
     clusters: bool = False,
     gazetteers: bool = False,
+    resources: Sequence[str] = (),
+    fast: bool = False,
 ) -> str:
     """Make a complete config for training.
 
-    kind (Kind or str): "tagger", "ner", "parser" (with a tagger), "morphologizer",
+    kind (Kind or str): "tagger", "cascade" (a tagger), "ner", "parser" (with a tagger), "morphologizer",
         "lemmatizer" (with a morphologizer) or "pipeline" (all).
     lang (str): The code of the language.
     clusters (bool): Whether templates look at Brown clusters.
     gazetteers (bool): Whether the entity recognizer uses lists of names.
+    resources (Sequence[str]): Files made from raw text, for all that can use them. With
+        any, templates look at clusters.
+    fast (bool): Whether to prefer speed: greedy parsing, and entities in one pass.
     RETURNS (str): The config, with comments.
     """
     pipeline = PIPELINES[Kind(kind)]
     names = ["base", *(name for name in MERGED if name in pipeline)]
-    names += ["clusters"] * clusters + ["gazetteers"] * gazetteers
+    has_classes = clusters or bool(resources)
+    names += ["clusters"] * has_classes + ["gazetteers"] * gazetteers + ["fast"] * fast
+    if Kind(kind) is Kind.CASCADE:
+        names += ["cascade"] + ["cascade_clusters"] * has_classes
+    names += ["resources"] * bool(resources)
     texts = [(CONFIGS / f"{name}.cfg").read_text("utf8") for name in names]
     config = Config({"nlp": {"lang": lang, "pipeline": pipeline}})
     for text in texts:
         config = config.merge(Config().from_str(text, interpolate=False))
+    if resources:
+        config["paths"]["resources"] = list(resources)
     if "morphologizer" in pipeline:
         # What a tagger alone has no use for.
         config["training"].get("score_weights", {}).pop("pos_acc", None)

@@ -5,11 +5,16 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from spacy.cli._util import Opt
+import typer
+from spacy.cli._util import Arg, Opt
 
 # What is not an option of the command overrides the config.
 WITH_OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 CODE = Opt(None, "--code", "-c", help="Python file to import first")
+# Raw text, and what is made of it.
+RAW = Arg(..., help="Plain text files", exists=True, dir_okay=False)
+RAW_OUTPUT = Arg(..., help="Resource to write", dir_okay=False)
+ENCODING = Opt("utf-8", "--encoding", help="Encoding of the text")
 # Where recorded decisions come from, see load_decisions.
 SOURCE: dict[str, tuple[Any, Any]] = {
     "name": (
@@ -48,3 +53,12 @@ def takes_source(command: Callable[..., None]) -> Callable[..., None]:
     )
     command.__annotations__ |= {name: kind for name, (kind, _) in SOURCE.items()}
     return command
+
+
+def check_output(path: Path, force: bool) -> None:
+    """Refuse to replace a file unless that is wanted."""
+    if path.exists() and not force:
+        raise typer.BadParameter(
+            f"'{path}' exists. Give another path, or replace it by --force.",
+            param_hint="output_path",
+        )

@@ -103,6 +103,7 @@ def _walk(
 
 def _render_component(name: str, component: Any, doc: Doc, explained: Explained) -> str:
     templates = component.engine.templates
+    knob = "margin" if component.engine.has_margins else "alpha"
     shown = show(doc, explained)
     total, least = len(templates.templates), templates.checkpoints[0]
 
@@ -116,7 +117,7 @@ def _render_component(name: str, component: Any, doc: Doc, explained: Explained)
     return (
         f"<h2>{escape(name)}</h2>\n"
         f'<p class="note">{mean:.1f} of {total} templates for a {component.decision}, on average, and '
-        f"at least {least}; margin {escape(str(component.margin))}.</p>\n"
+        f"at least {least}; {knob} {escape(str(getattr(component, knob)))}.</p>\n"
         f'<div class="words" dir="auto">{words}</div>\n'
         f"<details><summary>As a table</summary>{make_table(doc, explained)}</details>"
     )

@@ -7,12 +7,6 @@ from .typedefs cimport feat_t, uint8_t, uint64_t
 from .weight_table cimport EntryC, WeightC, WeightTable
 
 
-cdef enum:
-    # In saved states: how often a feature was seen that has no row, or REJECTED.
-    SAVED_PENDING = 0x80000000
-    SAVED_REJECTED = 0xFFFFFFFF
-
-
 cdef enum Objective:
     ALL_PREFIXES = 0
     FIRST_SATISFIED = 1

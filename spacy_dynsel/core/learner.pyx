@@ -20,7 +20,8 @@ from .adagrad cimport take_step
 from .program cimport ProgramC, get_key, is_hidden
 from .random cimport next_random, start_random
 from .typedefs cimport uint32_t
-from .weight_table cimport EMPTY, PENDING, REJECTED, ROW, check_weights, get_rate
+from .weight_state cimport load_table, save_table
+from .weight_table cimport PENDING, REJECTED, ROW, check_weights, get_rate
 
 cdef extern from "kernels.hpp" nogil:
     void DYNSEL_PREFETCH(const void* address)
@@ -169,58 +170,10 @@ cdef class Learner:
     def get_state(self) -> dict:
         """All that learning depends on, as arrays, in the order of the keys.
 
-        RETURNS (dict): The keys of features; for each the number of its weights, or how
-            often it was seen if it has no row (see above); the labels, values and
-            squares of the weights; numbers.
+        RETURNS (dict): What save_table gives; and numbers.
         """
-        cdef size_t i, n = 0
-        cdef int j
-        keys = np.empty(self.table.n_used, dtype="uint32")
-        places = np.empty(self.table.n_used, dtype="uint64")
-        cdef uint32_t[::1] key_view = keys
-        cdef uint64_t[::1] place_view = places
-        for i in range(self.table.entries.size()):
-            if self.table.entries[i].kind != EMPTY:
-                key_view[n] = self.table.entries[i].key
-                place_view[n] = i
-                n += 1
-        order = np.argsort(keys)
-        keys = keys[order]
-        places = places[order]
-        place_view = places
-        states = np.empty(self.table.n_used, dtype="uint32")
-        cdef uint32_t[::1] state_view = states
-        cdef size_t n_weights = 0
-        for i in range(self.table.n_used):
-            entry = &self.table.entries[place_view[i]]
-            if entry.kind == ROW:
-                state_view[i] = entry.n
-            elif entry.kind == REJECTED:
-                state_view[i] = SAVED_REJECTED
-            else:
-                state_view[i] = SAVED_PENDING | entry.start
-            n_weights += entry.n
-        labels = np.empty(n_weights, dtype="uint32")
-        values = np.empty(n_weights, dtype="float32")
-        squares = np.empty(n_weights, dtype="float32")
-        cdef uint32_t[::1] label_view = labels
-        cdef float[::1] value_view = values
-        cdef float[::1] square_view = squares
-        n = 0
-        for i in range(self.table.n_used):
-            entry = &self.table.entries[place_view[i]]
-            for j in range(entry.n):
-                weight = &self.table.get_weights(entry)[j]
-                label_view[n] = weight.label
-                value_view[n] = weight.value
-                square_view[n] = weight.squares
-                n += 1
         return {
-            "keys": keys,
-            "states": states,
-            "labels": labels,
-            "values": values.view("uint32"),
-            "squares": squares.view("uint32"),
+            **save_table(&self.table),
             "numbers": np.array(
                 [
                     self.random_state,
@@ -234,48 +187,14 @@ cdef class Learner:
 
     def set_state(self, state: dict) -> None:
         """Go on from what get_state gave, with a learner that is new otherwise."""
-        cdef const uint32_t[::1] key_view = state["keys"]
-        cdef const uint32_t[::1] state_view = state["states"]
-        cdef const uint32_t[::1] label_view = state["labels"]
-        cdef const float[::1] value_view = state["values"].view("float32")
-        cdef const float[::1] square_view = state["squares"].view("float32")
-        cdef WeightC* weight
-        cdef size_t n = 0
-        cdef uint64_t n_weights = 0
-        cdef uint32_t _j
         random_state, n_steps, corrects, largest = state["numbers"].tolist()
-        check_weights(
-            [state["labels"], state["values"], state["squares"]],
-            label_view,
-            self.n_outputs,
-        )
-        for i in range(state_view.shape[0]):
-            if not state_view[i] & SAVED_PENDING:
-                n_weights += state_view[i]
-        if (
-            n_weights != <uint64_t>label_view.shape[0]
-            or len(state["keys"]) != len(state["states"])
-        ):
-            raise ValueError(Errors.DS216.format(what="the weights of a learner"))
-        self.table.make_room(key_view.shape[0])
+        load_table(&self.table, state, self.n_outputs)
         self.random_state = random_state
         self.n_steps = n_steps
         self.largest = np.uint32(largest).view("float32")
         if corrects:
             self.corrects = True
             self.optimizer = ADAGRAD
-        for i in range(key_view.shape[0]):
-            entry = self.table.see(key_view[i])
-            if state_view[i] & SAVED_PENDING:
-                entry.kind = REJECTED if state_view[i] == SAVED_REJECTED else PENDING
-                entry.start = state_view[i] & ~<uint32_t>SAVED_PENDING
-                continue
-            entry.kind = ROW
-            for _j in range(state_view[i]):
-                weight = self.table.find_weight(entry, label_view[n])
-                weight.value = value_view[n]
-                weight.squares = square_view[n]
-                n += 1
 
     cdef int count(self, const ContextC* context) except -1 nogil:
         """Count the features of one decision, before training."""

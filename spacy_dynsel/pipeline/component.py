@@ -15,8 +15,9 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..base.atomic import assign
-from ..base.errors import Errors, Warnings
+from ..base.errors import Errors
 from ..base.settings import check_choice, check_number
+from ..base.warnings import Warnings
 from ..confidence.maps import ConfidenceMap
 from ..tasks.engine import Start
 from .margins import read_margin
@@ -65,7 +66,7 @@ class DynselComponent(StoredComponent):
     usual_scorer: Callable[..., dict[str, Any]]
     # What the model has to be.
     architecture: str
-    engine_type: type
+    engine_type: type | tuple[type, ...]
     names_type: type[Names] = Names
     # What confidence depends on, beside the weights.
     confidence_settings: tuple[str, ...] = ("margin",)
@@ -120,7 +121,8 @@ class DynselComponent(StoredComponent):
     def __repr__(self) -> str:
         state = "not initialized"
         if self.engine.is_initialized:
-            state = f"{len(self.labels)} labels, margin {self.cfg['margin']}"
+            knobs = ", ".join(f"{k} {v}" for k, v in self._get_knobs().items())
+            state = f"{len(self.labels)} labels, {knobs}"
         return f"<{type(self).__name__} '{self.name}': {state}>"
 
     @property
@@ -219,7 +221,8 @@ class DynselComponent(StoredComponent):
             that is made at each stage (stages). Where stages rule out labels, the mean
             number of labels that each stage has to choose from (labels). For a parser
             these are transitions, and there is the same for labels (label_decisions
-            and so on).
+            and so on). For a cascade there is the mean number of label n-grams that each
+            level looked at for a word (grams).
         """
         docs = as_list(docs)
         engine = self._require_engine()
@@ -244,7 +247,7 @@ class DynselComponent(StoredComponent):
                 reached = np.cumsum(counts[part][::-1])[::-1]
                 left = label_counts[part] / np.maximum(1, reached)
                 result[f"{prefix}labels"] = left.tolist()
-        return result
+        return {**result, **engine.get_statistics(batch)}
 
     def explain(self, doc: Doc) -> list[Any]:
         """Say for each token how its annotation was found.
@@ -351,7 +354,7 @@ class DynselComponent(StoredComponent):
         docs = [example.predicted for example in examples]
         self._mean_templates = None
         if self.engine.is_initialized and any(map(len, docs)):
-            self._mean_templates = self.statistics(docs)["templates"]
+            self._mean_templates = self.statistics(docs).get("templates")
         return scores
 
     def describe(self) -> dict[str, Any]:
@@ -360,7 +363,8 @@ class DynselComponent(StoredComponent):
         RETURNS (dict): The number of its templates and after how many of them there
             are checkpoints, the margin, and the mean number of templates for a token
             of the data that it was last scored on. For a parser these are those of
-            transitions, and those of labels stand beside.
+            transitions, and those of labels stand beside. Of a cascade, its order and
+            its alpha.
         """
         described: dict[str, Any] = {}
         engine = self.engine
@@ -372,6 +376,8 @@ class DynselComponent(StoredComponent):
                 f"{prefix}checkpoints": checkpoints,
                 knob: self.cfg[knob],
             }
+        if not engine.has_margins:
+            return {"order": engine.n_stages, **self._get_knobs()}
         return {**described, "mean_templates": self._mean_templates}
 
     # What a component has to say.
@@ -402,7 +408,9 @@ class DynselComponent(StoredComponent):
 
     def _get_knobs(self) -> dict[str, Any]:
         """What the engine is told for each prediction."""
-        return {"margin": self.margin}
+        if self.engine.has_margins:
+            return {"margin": self.margin}
+        return {"alpha": self.cfg["alpha"]}
 
     @property
     def _known_labels(self) -> tuple[str, ...]:
@@ -424,12 +432,19 @@ class DynselComponent(StoredComponent):
         self._names = names
         return names
 
-    def _get_names_of(self, batch: Any) -> Any:
-        """What the labels of a prediction are to spaCy."""
+    def _get_names_of(self, batch: Any, docs: list[Doc]) -> Any:
+        """What the labels of a prediction are to spaCy, and to the docs that get them."""
         made_by = getattr(batch, "made_by", None)
-        return self._get_names(
+        names = self._get_names(
             self._known_labels if made_by is None else made_by.labels
         )
+        # A sourced component keeps the vocabulary of its first pipeline.
+        reached = self.vocab
+        for doc in docs:
+            if doc.vocab is not reached:
+                reached = doc.vocab
+                names.reach(reached)
+        return names
 
     def _predict(self, docs: list[Doc], *, with_leads: bool = False) -> Any:
         """Predict with the compiled weights, as the settings say."""
@@ -489,6 +504,8 @@ class DynselComponent(StoredComponent):
         return self._add_labels([label])
 
     def _get_confidence_settings(self) -> dict[str, Any]:
+        if not self.engine.has_margins:
+            return self._get_knobs()
         return {name: self.cfg[name] for name in self.confidence_settings}
 
     def _check_confidence(self) -> None:
@@ -514,6 +531,7 @@ class DynselComponent(StoredComponent):
             found = ConfidenceMap.from_dict(parts)
         for knob in self.engine.knobs:
             read_margin(cfg[knob], self.engine.count_stages(knob))
+        self.engine.check_alpha(self.name, cfg.get("alpha"))
         check_number("n_threads", cfg["n_threads"], 1, 1024)
         check_number("cache_size", cfg["cache_size"], 1, MAX_CACHE_SIZE)
         for name in ("confidence", "keep_training_state"):

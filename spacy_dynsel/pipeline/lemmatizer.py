@@ -15,8 +15,9 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
-from ..base.errors import Errors, Warnings
+from ..base.errors import Errors
 from ..base.settings import check_choice, check_number
+from ..base.warnings import Warnings
 from ..confidence.maps import ConfidenceMap
 from ..spacy_io.lemmas import (
     NO_LEMMA,

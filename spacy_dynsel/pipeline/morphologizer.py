@@ -15,8 +15,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..base.errors import Errors, Warnings
+from ..base.errors import Errors
 from ..base.settings import check_choice
+from ..base.warnings import Warnings
 from ..confidence.maps import ConfidenceMap
 from ..spacy_io.annotations import (
     SPACE_TAG,
@@ -31,6 +32,7 @@ from ..spacy_io.tokens import (
     have_same_words,
     read_sent_starts,
 )
+from ..tasks.cascading.engine import CascadeEngine
 from ..tasks.labelling.batch import LabelBatch
 from ..tasks.labelling.gold import GoldDoc, with_labels
 from ..tasks.labelling.train import MISSING
@@ -39,6 +41,7 @@ from ..tasks.morphology.labels import EMPTY, POS, SEPARATOR, find_fault, split_l
 from .component import DynselComponent, Verdicts, as_list, match_labels
 from .confidences import MORPH, write_tokens
 from .names import Names, check_label
+from .settings import AlphaSetting
 
 SPACE_POS = POS_IDS["SPACE"]
 
@@ -103,14 +106,17 @@ class DynselMorphologizer(DynselComponent):
 
     See DynselComponent for the settings that all components have.
 
-    model (Model): The model, see spacy_dynsel.DynamicMorphologizer.v1.
+    model (Model): The model, see spacy_dynsel.DynamicMorphologizer.v1 and
+        spacy_dynsel.CascadeTagger.v1.
+    alpha (float or list[float]): The thresholds of a cascade, which has no margin: the
+        part of the best path, in [0, 1), for all levels that filter, or for each.
     overwrite (bool): Whether to replace what is set.
     extend (bool): Whether to add to the features that are set, in place of replacing
         them. Of two values for one feature, `overwrite` says which one stays.
     """
 
     architecture = "spacy_dynsel.DynamicMorphologizer.v1"
-    engine_type = MorphologyEngine
+    engine_type = (MorphologyEngine, CascadeEngine)
     gold_attribute = "POS"
     gold_missing = "no token has a part of speech"
     names_type = MorphNames
@@ -118,6 +124,7 @@ class DynselMorphologizer(DynselComponent):
     defaults: ClassVar[dict[str, Any]] = {
         **DynselComponent.defaults,
         "margin": 20.0,
+        "alpha": None,
         "overwrite": True,
         "extend": False,
     }
@@ -125,6 +132,11 @@ class DynselMorphologizer(DynselComponent):
     usual_scorer = staticmethod(morphologizer_score)
     # The label we last warned about.
     _warned_label = ""
+
+    alpha = AlphaSetting(
+        "The part of the best path in the thresholds of a cascade, in [0, 1): for all "
+        "levels that filter, or for each; None for what training chose."
+    )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -153,7 +165,7 @@ class DynselMorphologizer(DynselComponent):
         docs = as_list(docs)
         labels = match_labels(docs, batch_tag_ids)
         overwrite, extend = bool(self.cfg["overwrite"]), bool(self.cfg["extend"])
-        names = self._get_names_of(batch_tag_ids)
+        names = self._get_names_of(batch_tag_ids, docs)
         with_leads = getattr(batch_tag_ids, "leads", None) is not None
         if with_leads and self.cfg["confidence"]:
             chosen = labels != SPACE_TAG

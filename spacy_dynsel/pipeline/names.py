@@ -32,6 +32,13 @@ class Names:
             vocab.strings.add(name, allow_transient=False)  # type: ignore[call-arg]
         self.is_transient = vocab.in_memory_zone  # type: ignore[attr-defined]
 
+    def reach(self, vocab: Vocab) -> None:
+        """Make sure that the vocabulary of another pipeline has the names."""
+        strings = vocab.strings
+        for name in (*self.labels, *self.others):
+            if name not in strings:
+                strings.add(name, allow_transient=False)  # type: ignore[call-arg]
+
 
 def get_ids(names: Iterable[str]) -> np.ndarray:
     """The string IDs of names, which are the same in each vocabulary."""

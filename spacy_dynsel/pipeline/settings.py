@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base.errors import Errors
 from ..tasks.engine import Margin
 from .margins import read_margin, write_margin
 
@@ -39,5 +40,17 @@ class MarginSetting(Setting):
         return read_margin(value, component.engine.count_stages(self.name))
 
     def __set__(self, component: Any, value: Margin) -> None:
+        if not component.engine.has_margins:
+            raise ValueError(Errors.DS247.format(name=component.name, what=self.name))
         n_stages = component.engine.count_stages(self.name)
         component.cfg[self.name] = write_margin(value, n_stages)
+
+
+class AlphaSetting(Setting):
+    """The thresholds of a cascade; while nothing is set, those that training chose."""
+
+    def __get__(self, component: Any, owner: type | None = None) -> Any:
+        if component is None:
+            return self
+        value = component.cfg[self.name]
+        return component.engine.alpha if value is None else value

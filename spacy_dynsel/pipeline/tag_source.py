@@ -6,7 +6,7 @@ from typing import Any
 
 from spacy.tokens import Doc
 
-from ..base.errors import Warnings
+from ..base.warnings import Warnings
 from ..spacy_io.tokens import find_untagged
 from .tagger import TAG_ATTRIBUTE, DynselTagger
 

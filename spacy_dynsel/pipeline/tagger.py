@@ -18,6 +18,7 @@ from ..spacy_io.tokens import (
     have_same_words,
     read_sent_starts,
 )
+from ..tasks.cascading.engine import CascadeEngine
 from ..tasks.labelling.batch import LabelBatch
 from ..tasks.labelling.gold import GoldDoc, with_labels
 from ..tasks.labelling.train import MISSING, NOT
@@ -25,6 +26,7 @@ from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
 from .component import DynselComponent, Verdicts, as_list, match_labels
 from .confidences import TAG, write_tokens
 from .names import Names, check_label
+from .settings import AlphaSetting
 
 TAG_ATTRIBUTE = "token.tag"
 
@@ -71,13 +73,16 @@ class DynselTagger(DynselComponent):
 
     See DynselComponent for the settings that all components have.
 
-    model (Model): The model, see spacy_dynsel.DynamicTagger.v1.
+    model (Model): The model, see spacy_dynsel.DynamicTagger.v1 and
+        spacy_dynsel.CascadeTagger.v1.
+    alpha (float or list[float]): The thresholds of a cascade, which has no margin: the
+        part of the best path, in [0, 1), for all levels that filter, or for each.
     overwrite (bool): Whether to replace tags that are set.
     neg_prefix (str): What marks a tag in the training data as known to be wrong.
     """
 
     architecture = "spacy_dynsel.DynamicTagger.v1"
-    engine_type = TaggingEngine
+    engine_type = (TaggingEngine, CascadeEngine)
     gold_attribute = "TAG"
     gold_missing = "no token has a tag"
     names_type = TagNames
@@ -85,11 +90,17 @@ class DynselTagger(DynselComponent):
     defaults: ClassVar[dict[str, Any]] = {
         **DynselComponent.defaults,
         "margin": 6.0,
+        "alpha": None,
         "overwrite": False,
         "neg_prefix": "!",
     }
     usual_name = "dynsel_tagger"
     usual_scorer = staticmethod(tagger_score)
+
+    alpha = AlphaSetting(
+        "The part of the best path in the thresholds of a cascade, in [0, 1): for all "
+        "levels that filter, or for each; None for what training chose."
+    )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -112,7 +123,7 @@ class DynselTagger(DynselComponent):
         docs = as_list(docs)
         labels = match_labels(docs, batch_tag_ids)
         overwrite = bool(self.cfg["overwrite"])
-        names = self._get_names_of(batch_tag_ids)
+        names = self._get_names_of(batch_tag_ids, docs)
         with_leads = getattr(batch_tag_ids, "leads", None) is not None
         if with_leads and self.cfg["confidence"]:
             chosen = labels != SPACE_TAG

@@ -21,6 +21,7 @@ from ..spacy_io.lexemes import LexemeReader
 from .classifier import Classifier, Part, Stored
 from .evidence import Evidence
 from .training_state import Resumable, check_state
+from .word_classes import WordClasses, WordResources
 from .word_tables import get_tables, load_clusters, read_tables
 
 TRAINING_LEXEMES = 1 << 18
@@ -109,6 +110,7 @@ class Engine(Resumable):
     parts (Sequence[Part]): What has weights; the first one is the classifier that makes
         the decisions which the component is about.
     lexical (list[str]): The columns of lexemes that are read.
+    resources (WordResources): What raw text says about words, if there is any.
     """
 
     task: str
@@ -116,15 +118,23 @@ class Engine(Resumable):
     max_labels: int
     # The settings that are margins, and the classifier that each is for.
     knobs: ClassVar[dict[str, str]]
+    # Whether decisions end by these. If not, thresholds of a cascade are turned.
+    has_margins = True
     # What else of its state is set from outside.
     run_time_settings: tuple[str, ...] = ()
     # Whether weights become tables when they are loaded, so that a file can go.
     copies_tables = False
 
-    def __init__(self, parts: Sequence[Part], lexical: list[str]) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        lexical: list[str],
+        resources: WordResources | None = None,
+    ) -> None:
         self.parts: dict[str, Part] = {part.name: part for part in parts}
         self._main = parts[0].name
         self.lexical = lexical
+        self.resources = resources
         self.max_lexemes = 1
         self.lock = new_lock()
         self._reset()
@@ -174,6 +184,18 @@ class Engine(Resumable):
         """How many labels the decisions of a prediction scored at each stage, for
         classifiers that do not score all of them."""
         return {}
+
+    def get_statistics(self, batch: Any) -> dict[str, Any]:
+        """What else there is to say about the work of a prediction."""
+        return {}
+
+    def check_alpha(self, name: str, alpha: Any) -> None:
+        """Raise an error unless these can be the thresholds of a cascade.
+
+        name (str): The name of the component.
+        """
+        if alpha is not None:
+            raise ValueError(Errors.DS248.format(name=name, alpha=alpha))
 
     @abstractmethod
     def judge(self, batch: Any, golds: Sequence[Any]) -> np.ndarray:
@@ -327,8 +349,12 @@ class Engine(Resumable):
     def _make_reader(
         self, classes: tuple[np.ndarray, np.ndarray], start: Start
     ) -> LexemeReader:
-        clusters = load_clusters(self.lexical, start.vocab, start.lang)
+        resources = self._read_resources(start)
+        clusters = load_clusters(self.lexical, start.vocab, start.lang, resources)
         return LexemeReader(self.lexical, *classes, *clusters)
+
+    def _read_resources(self, start: Start) -> dict[str, WordClasses]:
+        return {} if self.resources is None else self.resources.read(start.lang)
 
     def update(self, batch: list[Any], *, drop: float) -> float:
         """Learn from some docs. RETURNS (float): The loss."""

@@ -6,16 +6,19 @@ import re
 import pytest
 
 from helpers.paths import ROOT
-from spacy_dynsel.base import errors
+from spacy_dynsel.base import errors, warnings
 
 PACKAGE = ROOT / "spacy_dynsel"
-CATALOGUE = PACKAGE / "base" / "errors.py"
+CATALOGUES = {
+    "Errors": PACKAGE / "base" / "errors.py",
+    "Warnings": PACKAGE / "base" / "warnings.py",
+}
 PREFIXES = {"Errors": "DS", "Warnings": "DW"}
 
 
 def read_codes(name: str) -> list[str]:
     """The codes of a class as they stand in the file, where one could stand twice."""
-    body = ast.parse(CATALOGUE.read_text("utf8")).body
+    body = ast.parse(CATALOGUES[name].read_text("utf8")).body
     [found] = [
         part for part in body if isinstance(part, ast.ClassDef) and part.name == name
     ]
@@ -40,7 +43,7 @@ def test_each_code_is_used():
         path.read_text("utf8")
         for suffix in ("py", "pyx", "pxd")
         for path in PACKAGE.rglob(f"*.{suffix}")
-        if path != CATALOGUE
+        if path not in CATALOGUES.values()
     )
     used = {
         name: set(re.findall(rf"\b{name}\.({prefix}\d+)", sources))
@@ -51,7 +54,7 @@ def test_each_code_is_used():
 
 @pytest.mark.parametrize("name", PREFIXES)
 def test_messages_are_sentences_with_their_code(name):
-    catalogue = getattr(errors, name)
+    catalogue = {"Errors": errors.Errors, "Warnings": warnings.Warnings}[name]
     for code in read_codes(name):
         message = getattr(catalogue, code)
         assert message.startswith(f"[{code}] ")

@@ -19,7 +19,8 @@ from spacy.tokens import Doc
 from fuzz import models
 from helpers.compiled import COMPILED
 from helpers.paths import PYTHONPATH
-from spacy_dynsel.cascade.levels import Lattices, Level, Sequences, decode
+from spacy_dynsel.cascade.decoding import decode
+from spacy_dynsel.cascade.levels import Lattices, Level, Sequences
 from spacy_dynsel.core.forms.cached import CachedScorer
 from spacy_dynsel.core.forms.factored import FactoredScorer
 from spacy_dynsel.core.forms.line_table import LineTable, ShortLineTable

@@ -3,13 +3,125 @@
 import copy
 import pickle
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 import spacy
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+
+FACTORIES = [
+    "dynsel_tagger",
+    "dynsel_morphologizer",
+    "dynsel_ner",
+    "dynsel_parser",
+    "dynsel_lemmatizer",
+]
+
+
+def check_empty_docs(pipe: Any) -> None:
+    empty = Doc(pipe.vocab)
+    assert len(pipe.predict([empty])[0]) == 0
+    assert len(pipe.predict([])) == 0
+    assert pipe(empty) is empty
+    assert pipe.explain(empty) == []
+    assert pipe.update([Example(empty, Doc(pipe.vocab))]) == {pipe.name: 0.0}
+    assert pipe.update([]) == {pipe.name: 0.0}
+
+
+def check_use_before_initialize(pipe: Any, examples: list[Example]) -> None:
+    doc = Doc(pipe.vocab, words=["A", "text"])
+    for use in (
+        lambda: pipe(doc),
+        lambda: pipe.predict([doc]),
+        lambda: pipe.explain(doc),
+        lambda: pipe.update(examples),
+    ):
+        with pytest.raises(ValueError, match="DS040"):
+            use()
+
+
+def check_untrained(nlp: Language, factory: str, label: str, folder: Path) -> None:
+    """What has labels and no weights is saved and loaded."""
+    nlp.add_pipe(factory).add_label(label)
+    nlp.to_disk(folder)
+    other = spacy.load(folder)
+    assert other.get_pipe(factory).labels == (label,)
+    with pytest.raises(ValueError, match="DS040"):
+        other("text")
+
+
+def check_resuming(
+    nlp: Language, pipe: Any, examples: list[Example], folder: Path
+) -> None:
+    """Training goes on after saving, bit for bit as if it had not been interrupted."""
+
+    def train(pipe, n_updates):
+        for _ in range(n_updates):
+            pipe.update(examples, drop=0.3)
+
+    train(pipe, 2)
+    nlp.to_disk(folder)
+    train(pipe, 3)
+    other = spacy.load(folder).get_pipe(pipe.name)
+    train(other, 3)
+    assert other.engine.to_bytes() == pipe.engine.to_bytes()
+
+
+def check_same_bytes(
+    factory: str, make_examples: Callable[[Language], list[Example]]
+) -> None:
+    """Two runs of the same training write the same."""
+
+    def train():
+        nlp = spacy.blank("en")
+        examples = make_examples(nlp)
+        pipe = nlp.add_pipe(factory)
+        nlp.initialize(lambda: examples)
+        for _ in range(5):
+            nlp.update(examples, drop=0.2)
+        return pipe.engine.to_bytes()
+
+    assert train() == train()
+
+
+def check_contributions(why: Any) -> None:
+    """What templates contribute adds up to the lead."""
+    assert len(why.contributions) == why.n_templates
+    if why.runner_up:
+        ours, others = np.sum(list(why.contributions.values()), axis=0)
+        assert ours - others == pytest.approx(why.lead)
+
+
+def check_equal_copies(copies: Iterable[Language], pipe: Any) -> None:
+    """A component is the same in copies of its pipeline."""
+    own = {"exclude": ["vocab"]}
+    for nlp in copies:
+        other = nlp.get_pipe(pipe.name)
+        assert other.to_bytes(**own) == pipe.to_bytes(**own)
+        assert other.labels == pipe.labels
+        assert other.label_data == pipe.label_data
+        assert other.margin == pipe.margin
+        assert other.model.get_dim("nO") == len(pipe.labels)
+
+
+def make_copies(nlp: Language, folder: Path) -> list[Language]:
+    """A pipeline by all ways in which it can be copied."""
+    nlp.to_disk(folder)
+    from_bytes = spacy.blank(nlp.lang)
+    for name in nlp.pipe_names:
+        from_bytes.add_pipe(nlp.get_pipe_meta(name).factory, name)
+    from_bytes.from_bytes(nlp.to_bytes())
+    return [
+        spacy.load(folder),
+        from_bytes,
+        pickle.loads(pickle.dumps(nlp)),
+        copy.deepcopy(nlp),
+    ]
 
 
 def check_copies(nlp: Language, annotate: Callable[[Language], Any]) -> None:

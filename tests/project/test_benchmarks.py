@@ -44,6 +44,11 @@ def analyses(benchmarks):
 
 
 @pytest.fixture(scope="module")
+def links(benchmarks):
+    return benchmarks("links")
+
+
+@pytest.fixture(scope="module")
 def gold():
     sentences = read_conllu(ROOT / "assets" / "test.conllu", tag_column="upos")[:30]
     return list(make_docs(spacy.blank("en").vocab, sentences, "sentence"))
@@ -375,3 +380,12 @@ def to_conllu(sentence):
         fields = [value or "_" for value in row]
         lines.append("\t".join([str(i + 1), *fields, "_", "_", "_", "_"]))
     return "\n".join(lines) + "\n"
+
+
+def test_links_that_are_known_are_measured(links, field, gold):
+    nlp = field.ours
+    rows = dict(links.measure_known(nlp, gold))
+    shares = [float(rows[f"UAS of the best of {k} trees"]) for k in links.TREES]
+    assert shares == sorted(shares)
+    assert shares[0] == float(rows["UAS"])
+    assert len(links.measure_search(gold)) == 6

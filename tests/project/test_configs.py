@@ -69,7 +69,9 @@ def test_progress_is_shown_and_the_last_step_is_evaluated(path):
     n_steps = training["max_epochs"] * training["batcher"]["n_batches"]
     frequency = training["eval_frequency"]
     assert (n_steps - 1) % frequency == 0
-    assert 5 <= (n_steps - 1) // frequency <= 12
+    # A cascade is learned from the beginning for each of these.
+    least = 1 if path.stem == "cascade" else 5
+    assert least <= (n_steps - 1) // frequency <= 12
 
 
 def test_only_shares_are_scored(path):

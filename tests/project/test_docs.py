@@ -16,7 +16,8 @@ from typer.main import get_command
 
 from helpers.paths import PYTHONPATH, ROOT
 from spacy_dynsel.about import __title__, __version__
-from spacy_dynsel.base.errors import Errors, Warnings
+from spacy_dynsel.base.errors import Errors
+from spacy_dynsel.base.warnings import Warnings
 from spacy_dynsel.cli import dynsel_cli
 from spacy_dynsel.spacy_io.lexemes import LEXICAL_COLUMNS
 from spacy_dynsel.tasks.arc_eager import places as parse_places

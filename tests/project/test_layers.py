@@ -14,7 +14,7 @@ LAYERS = [
     *("confidence", "ordering", "pipeline", "registry", "report", "cli"),
 ]
 # What these share stands beside them.
-TASKS = ["arc_eager", "bilou", "lemmas", "morphology", "tagging"]
+TASKS = ["arc_eager", "bilou", "cascading", "lemmas", "morphology", "tagging"]
 IMPORT = re.compile(r"^\s*from\s+(\.+)([\w.]*)\s+c?import\s", re.MULTILINE)
 SOURCES = [
     path

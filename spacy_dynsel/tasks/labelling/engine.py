@@ -27,6 +27,7 @@ from ..explanation import Explainer, Explanation
 from ..folds import get_fold, get_number, minibatch
 from ..margins import scale_margins
 from ..training_state import check_state
+from ..word_classes import WordResources
 from ..word_tables import N_RESERVED, lookup_arrays, make_classes
 from .batch import LabelBatch
 from .gold import (
@@ -66,6 +67,8 @@ class LabellingEngine(Engine):
     folds (int): If not 0, docs that are annotated in training, for components that
         read the labels, get those of one of this many models, which has not seen them.
         If missing, there are some where such a component is trained at the same time.
+    resources (WordResources): Clusters of words, and ambiguity classes of those that
+        are not frequent in the training data.
     """
 
     max_labels = MAX_LABELS
@@ -80,6 +83,8 @@ class LabellingEngine(Engine):
     # With how many labels at most a word leaves the first stage; 0 if no stage rules
     # any out.
     n_candidates = 0
+    # What resources call its ambiguity classes.
+    class_column: str
 
     def __init__(
         self,
@@ -89,6 +94,7 @@ class LabellingEngine(Engine):
         class_min_count: int,
         class_min_share: float,
         folds: int | None = None,
+        resources: WordResources | None = None,
     ) -> None:
         if folds is not None:
             check_count("folds", folds, 0)
@@ -96,7 +102,7 @@ class LabellingEngine(Engine):
         self.folds = folds
         self.class_min_count = class_min_count
         self.class_min_share = class_min_share
-        super().__init__([labels], lexical)
+        super().__init__([labels], lexical, resources)
 
     # What a task has to say.
 
@@ -136,7 +142,7 @@ class LabellingEngine(Engine):
 
     def _initialize(self, examples: list[GoldDoc], start: Start) -> None:
         golds = [take_words(gold) for gold in examples]
-        self._reader = self._make_reader(self._learn_classes(golds), start)
+        self._reader = self._make_reader(self._learn_classes(golds, start), start)
         self._start(start, sum(len(gold.words) for gold in golds))
         n_folds = self.folds if self.folds is not None else FOLDS * start.is_read
         if n_folds:
@@ -318,6 +324,7 @@ class LabellingEngine(Engine):
             "class_min_count": self.class_min_count,
             "class_min_share": self.class_min_share,
             "folds": self.folds,
+            "resources": self.resources,
         }
 
     def _training_to_bytes(self) -> bytes | None:
@@ -362,17 +369,26 @@ class LabellingEngine(Engine):
         )
 
     def _learn_classes(
-        self, examples: Iterable[GoldWords]
+        self, examples: Iterable[GoldWords], start: Start
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Give each frequent word the set of labels that it often has as its class."""
+        """Give each frequent word the set of labels that it often has as its class, and
+        others that which resources know."""
         labels: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        others: dict[int, tuple[int, ...]] = {}
         if "class" in self.lexical:
+            resources = self._read_resources(start)
+            if self.class_column in resources:
+                others = resources[self.class_column].get_classes(
+                    self.class_column, self.labels
+                )
             for gold in examples:
                 lowers = read_lowers(gold.doc)[gold.words][gold.labels >= 0]
                 known = gold.labels[gold.labels >= 0]
                 for lower, label in zip(lowers.tolist(), known.tolist(), strict=True):
                     labels[lower][label] += 1
-        by_word = make_classes(labels, self.class_min_count, self.class_min_share)
+        by_word = make_classes(
+            labels, self.class_min_count, self.class_min_share, others
+        )
         self._n_classes = len(set(by_word.values()))
         return lookup_arrays(by_word)
 

@@ -63,11 +63,13 @@ class MorphologyEngine(LabellingEngine):
         checkpoint read the word alone.
     settings (LearnerSettings): How to learn.
     seeds (int): How many learners to average.
-    class_min_count (int), class_min_share (float), folds (int): See LabellingEngine.
+    class_min_count (int), class_min_share (float), folds (int), resources
+        (WordResources): See LabellingEngine.
     """
 
     task = "morphology"
     columns = COLUMNS
+    class_column = "morph"
     # All that read no labels.
     n_early = 1 << 16
     space_name = "POS=SPACE"

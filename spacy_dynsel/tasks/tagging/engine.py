@@ -31,11 +31,13 @@ class TaggingEngine(LabellingEngine):
 
     templates (Templates): The templates, with checkpoints.
     settings (LearnerSettings): How to learn.
-    class_min_count (int), class_min_share (float), folds (int): See LabellingEngine.
+    class_min_count (int), class_min_share (float), folds (int), resources
+        (WordResources): See LabellingEngine.
     """
 
     task = "tagging"
     columns = ("tag",)
+    class_column = "tag"
     n_early = 1
     space_name = SPACE_TAG_NAME
     decode = staticmethod(predict)
