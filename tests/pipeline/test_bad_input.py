@@ -5,29 +5,14 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
+from helpers.contract import FACTORIES
 from helpers.model_bytes import check_damaged_directory, check_forged, crafted
 from helpers.tagger import SENTENCES, train_tagger
+from helpers.words import STRANGE_WORDS
 from spacy_dynsel.core.forms.packing import check_weights
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        [" "],
-        ["\n\n", "\t"],
-        ["\u200b", "\u200d", "\ufeff"],
-        ["שלום", "עולם", "مرحبا"],
-        ["\u202eabc"],
-        ["é", "e\u0301"],
-        ["👩\u200d👩\u200d👧\u200d👦", "🇧🇷"],
-        ["a" * 100_000],
-        ["\U0001f600" * 30_000],
-        ["x\u0000y"],
-        ["NOUN", "PERSON", "IS_ALPHA", "nsubj"],
-        ["a", "ab", "abc", "abcd", "abcde", "abcdef", "abcdefg", "abcdefgh"],
-        ["y" * 254, "y" * 255, "y" * 256, "y" * 510, "y" * 511],
-    ],
-)
+@pytest.mark.parametrize("words", STRANGE_WORDS)
 def test_odd_words(nlp, tagger, words):
     doc = tagger(Doc(nlp.vocab, words=words))
     for token in doc:
@@ -105,16 +90,7 @@ NEURAL = {
 }
 
 
-@pytest.mark.parametrize(
-    "factory",
-    [
-        "dynsel_tagger",
-        "dynsel_morphologizer",
-        "dynsel_ner",
-        "dynsel_parser",
-        "dynsel_lemmatizer",
-    ],
-)
+@pytest.mark.parametrize("factory", FACTORIES)
 @pytest.mark.parametrize("model", ["neural", "dynsel_tagger", "dynsel_ner"])
 def test_models_of_others(factory, model):
     """Such as that of a config in which only the factory was changed."""

@@ -2,17 +2,10 @@
 
 import pytest
 
+from helpers.contract import FACTORIES
 
-@pytest.mark.parametrize(
-    "factory",
-    [
-        "dynsel_tagger",
-        "dynsel_morphologizer",
-        "dynsel_ner",
-        "dynsel_parser",
-        "dynsel_lemmatizer",
-    ],
-)
+
+@pytest.mark.parametrize("factory", FACTORIES)
 @pytest.mark.parametrize("get_examples", [None, [], lambda: None, lambda: []])
 def test_bad_examples_for_initialize(nlp, factory, get_examples):
     pipe = nlp.add_pipe(factory)

@@ -1,7 +1,5 @@
 """The contract of a spaCy lemmatizer."""
 
-import copy
-import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +11,18 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from helpers.contract import check_error_handler, make_stock
+from helpers.contract import (
+    check_contributions,
+    check_empty_docs,
+    check_equal_copies,
+    check_error_handler,
+    check_resuming,
+    check_same_bytes,
+    check_untrained,
+    check_use_before_initialize,
+    make_copies,
+    make_stock,
+)
 from helpers.lemmatizer import (
     SENTENCES,
     lemmatize,
@@ -131,13 +140,7 @@ def test_predictions_of_other_docs(nlp, lemmatizer, examples):
 
 
 def test_empty_docs(nlp, lemmatizer):
-    empty = Doc(nlp.vocab)
-    assert len(lemmatizer.predict([empty])[0]) == 0
-    assert len(lemmatizer.predict([])) == 0
-    assert lemmatizer(empty) is empty
-    assert lemmatizer.explain(empty) == []
-    assert lemmatizer.update([Example(empty, Doc(nlp.vocab))]) == {NAME: 0.0}
-    assert lemmatizer.update([]) == {NAME: 0.0}
+    check_empty_docs(lemmatizer)
 
 
 def test_white_space_is_its_own_lemma(nlp, lemmatizer):
@@ -256,15 +259,9 @@ def test_no_labels(nlp):
 
 def test_use_before_initialize(nlp, examples):
     lemmatizer = nlp.add_pipe(NAME)
-    for use in (
-        lambda: nlp("A text."),
-        lambda: lemmatizer.predict([nlp.make_doc("A text.")]),
-        lambda: lemmatizer.explain(nlp.make_doc("A text.")),
-        lambda: lemmatizer.update(examples),
-        lambda: lemmatizer.set_lookups({}),
-    ):
-        with pytest.raises(ValueError, match="DS040"):
-            use()
+    check_use_before_initialize(lemmatizer, examples)
+    with pytest.raises(ValueError, match="DS040"):
+        lemmatizer.set_lookups({})
 
 
 def test_initialize_twice(nlp, lemmatizer, examples):
@@ -311,48 +308,22 @@ def test_round_trips(nlp, lemmatizer, examples, tmp_path):
     lemmatizer.set_lookups({"eggs": "EGG", "VERB": {"likes": "LIKE"}})
     expected = lemmas_of(lemmatizer(doc) for doc in fresh(examples))
     assert expected[0] == ["she", "LIKE", "green", "EGG"]
-    nlp.to_disk(tmp_path)
-    from_disk = spacy.load(tmp_path)
-    from_bytes = spacy.blank("en")
-    from_bytes.add_pipe(NAME)
-    from_bytes.from_bytes(nlp.to_bytes())
-    pickled = pickle.loads(pickle.dumps(nlp))
-    copied = copy.deepcopy(nlp)
-    for other in (from_disk, from_bytes, pickled, copied):
+    copies = make_copies(nlp, tmp_path)
+    check_equal_copies(copies, lemmatizer)
+    for other in copies:
         component = other.get_pipe(NAME)
         docs = [without_lemmas(make_gold(other, sentence)) for sentence in SENTENCES]
         assert lemmas_of(component(doc) for doc in docs) == expected
-        own = {"exclude": ["vocab"]}
-        assert component.to_bytes(**own) == lemmatizer.to_bytes(**own)
-        assert component.labels == lemmatizer.labels
-        assert component.margin == 1.25
         assert component.engine.reads_pos
-        assert component.model.get_dim("nO") == len(lemmatizer.labels)
 
 
 def test_untrained_component_round_trips(nlp, tmp_path):
-    nlp.add_pipe(NAME).add_label("lower")
-    nlp.to_disk(tmp_path)
-    other = spacy.load(tmp_path)
-    assert other.get_pipe(NAME).labels == ("lower",)
-    with pytest.raises(ValueError, match="DS040"):
-        other("text")
+    check_untrained(nlp, NAME, "lower", tmp_path)
 
 
 def test_training_goes_on_after_saving(nlp, examples, tmp_path):
-    """Bit for bit as if it had not been interrupted."""
-
-    def train(lemmatizer, n_updates):
-        for _ in range(n_updates):
-            lemmatizer.update(examples, drop=0.3)
-
     whole = train_lemmatizer(nlp, examples, n_updates=0, keep_training_state=True)
-    train(whole, 2)
-    nlp.to_disk(tmp_path)
-    train(whole, 3)
-    other = spacy.load(tmp_path).get_pipe(NAME)
-    train(other, 3)
-    assert other.engine.to_bytes() == whole.engine.to_bytes()
+    check_resuming(nlp, whole, examples, tmp_path)
 
 
 def test_corrections(nlp, lemmatizer, examples, tmp_path):
@@ -386,16 +357,7 @@ def test_training_does_not_warn_of_rare_scripts(nlp, examples):
 
 
 def test_two_runs_write_the_same_bytes():
-    def train():
-        nlp = spacy.blank("en")
-        examples = make_examples(nlp)
-        lemmatizer = nlp.add_pipe(NAME)
-        lemmatizer.initialize(lambda: examples)
-        for _ in range(5):
-            lemmatizer.update(examples, drop=0.2)
-        return lemmatizer.engine.to_bytes()
-
-    assert train() == train()
+    check_same_bytes(NAME, make_examples)
 
 
 def test_processes(nlp, lemmatizer, examples, start_method):
@@ -475,10 +437,7 @@ def test_explanations_add_up(nlp, lemmatizer, examples):
         batch = lemmatizer.predict([doc])
         for why, label in zip(lemmatizer.explain(doc), batch[0], strict=True):
             assert why.label == lemmatizer.labels[label]
-            assert len(why.contributions) == why.n_templates
-            if why.runner_up:
-                ours, others = np.sum(list(why.contributions.values()), axis=0)
-                assert ours - others == pytest.approx(why.lead)
+            check_contributions(why)
 
 
 # Strings.

@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from helpers.lemmatizer import lemmatize, make_examples, train_lemmatizer
 from helpers.model_bytes import check_damaged_directory, check_forged, crafted
+from helpers.words import STRANGE_WORDS
 from spacy_dynsel.tasks.lemmas.tables import SECTION, read_lookups
 
 NAME = "dynsel_lemmatizer"
@@ -22,22 +23,7 @@ def lemmatizer(nlp):
     return train_lemmatizer(nlp, make_examples(nlp))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        [" "],
-        ["\n\n", "\t"],
-        ["\u200b", "\u200d", "\ufeff"],
-        ["שלום", "עולם", "مرحبا"],
-        ["é", "e\u0301", "E\u0301S"],
-        ["İSTANBUL", "ŉ", "ﬁnds", "ΟΔΟΣ", "straße", "STRASSE"],
-        ["👩\u200d👩\u200d👧\u200d👦", "🇧🇷"],
-        ["a" * 100_000, "A" * 100_000 + "s", ",8" * 50_000],
-        ["x\u0000y", "s", ","],
-        ["NOUN", "PERSON", "IS_ALPHA", "nsubj"],
-        ["y" * 254, "y" * 255, "y" * 256, "y" * 510, "y" * 511],
-    ],
-)
+@pytest.mark.parametrize("words", STRANGE_WORDS)
 def test_odd_words(nlp, lemmatizer, words):
     doc = Doc(nlp.vocab, words=words, pos=["NOUN"] * len(words))
     assert len(lemmatizer.explain(doc)) == len(words)

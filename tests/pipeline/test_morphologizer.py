@@ -1,7 +1,6 @@
 """The contract of a spaCy morphologizer."""
 
 import copy
-import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +10,19 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from helpers.contract import check_error_handler, check_memory_zones, make_stock
+from helpers.contract import (
+    check_contributions,
+    check_empty_docs,
+    check_equal_copies,
+    check_error_handler,
+    check_memory_zones,
+    check_resuming,
+    check_same_bytes,
+    check_untrained,
+    check_use_before_initialize,
+    make_copies,
+    make_stock,
+)
 from helpers.morphologizer import (
     SENTENCES,
     make_examples,
@@ -123,14 +134,9 @@ def test_predictions_as_a_list_of_arrays(nlp, morphologizer):
 
 
 def test_empty_docs(nlp, morphologizer):
+    check_empty_docs(morphologizer)
     empty = Doc(nlp.vocab)
-    assert len(morphologizer.predict([empty])[0]) == 0
-    assert len(morphologizer.predict([])) == 0
-    assert morphologizer(empty) is empty
-    assert morphologizer.explain(empty) == []
     assert morphologizer.statistics([empty])["decisions"] == 0
-    assert morphologizer.update([Example(empty, Doc(nlp.vocab))]) == {NAME: 0.0}
-    assert morphologizer.update([]) == {NAME: 0.0}
     morphologizer.cfg["extend"] = True
     assert morphologizer(empty) is empty
 
@@ -285,15 +291,7 @@ def test_no_labels(nlp):
 
 
 def test_use_before_initialize(nlp, examples):
-    morphologizer = nlp.add_pipe(NAME)
-    for use in (
-        lambda: nlp("A text."),
-        lambda: morphologizer.predict([nlp.make_doc("A text.")]),
-        lambda: morphologizer.explain(nlp.make_doc("A text.")),
-        lambda: morphologizer.update(examples),
-    ):
-        with pytest.raises(ValueError, match="DS040"):
-            use()
+    check_use_before_initialize(nlp.add_pipe(NAME), examples)
 
 
 def test_initialize_twice(nlp, morphologizer, examples):
@@ -398,53 +396,22 @@ def test_round_trips(nlp, morphologizer, tmp_path):
     morphologizer.margin = 1.25
     expected = run_all(nlp)
     data = morphologizer.to_bytes()
-    nlp.to_disk(tmp_path)
-    from_bytes = spacy.blank("en")
-    from_bytes.add_pipe(NAME)
-    from_bytes.from_bytes(nlp.to_bytes())
-    for other in (
-        spacy.load(tmp_path),
-        from_bytes,
-        pickle.loads(pickle.dumps(nlp)),
-        copy.deepcopy(nlp),
-    ):
-        component = other.get_pipe(NAME)
-        assert run_all(other) == expected
-        own = {"exclude": ["vocab"]}
-        assert component.to_bytes(**own) == morphologizer.to_bytes(**own)
-        assert component.labels == morphologizer.labels
-        assert component.label_data == morphologizer.label_data
-        assert component.margin == 1.25
-        assert component.model.get_dim("nO") == len(morphologizer.labels)
+    copies = make_copies(nlp, tmp_path)
+    check_equal_copies(copies, morphologizer)
+    assert [run_all(other) for other in copies] == [expected] * 4
     assert morphologizer.to_bytes() == data
     assert not list(tmp_path.rglob("*.part"))
 
 
 def test_untrained_component_round_trips(nlp, tmp_path):
-    nlp.add_pipe(NAME).add_label("POS=X")
-    nlp.to_disk(tmp_path)
-    other = spacy.load(tmp_path)
-    assert other.get_pipe(NAME).labels == ("POS=X",)
-    with pytest.raises(ValueError, match="DS040"):
-        other("text")
+    check_untrained(nlp, NAME, "POS=X", tmp_path)
 
 
 def test_training_goes_on_after_saving(nlp, examples, tmp_path):
-    """Bit for bit as if it had not been interrupted."""
-
-    def train(morphologizer, n_updates):
-        for _ in range(n_updates):
-            morphologizer.update(examples, drop=0.3)
-
     whole = train_morphologizer(
         nlp, examples, n_updates=0, keep_training_state=True, model={"seeds": 2}
     )
-    train(whole, 2)
-    nlp.to_disk(tmp_path)
-    train(whole, 3)
-    other = spacy.load(tmp_path).get_pipe(NAME)
-    train(other, 3)
-    assert other.engine.to_bytes() == whole.engine.to_bytes()
+    check_resuming(nlp, whole, examples, tmp_path)
 
 
 def test_corrections(nlp, morphologizer, examples, tmp_path):
@@ -459,16 +426,7 @@ def test_corrections(nlp, morphologizer, examples, tmp_path):
 
 
 def test_two_runs_write_the_same_bytes():
-    def train():
-        nlp = spacy.blank("en")
-        examples = make_examples(nlp)
-        morphologizer = nlp.add_pipe(NAME)
-        nlp.initialize(lambda: examples)
-        for _ in range(5):
-            nlp.update(examples, drop=0.2)
-        return morphologizer.engine.to_bytes()
-
-    assert train() == train()
+    check_same_bytes(NAME, make_examples)
 
 
 def test_processes(nlp, morphologizer, start_method):
@@ -547,11 +505,8 @@ def test_explanations_agree_with_predictions(nlp, morphologizer, margin):
         for why, label, stage in zip(explained, batch[0], batch.stages, strict=True):
             assert why.label == morphologizer.labels[label]
             assert why.stage == stage + 1
-            assert len(why.contributions) == why.n_templates
+            check_contributions(why)
             assert 1 <= why.n_labels <= len(morphologizer.labels)
-            if why.runner_up:
-                ours, others = np.sum(list(why.contributions.values()), axis=0)
-                assert ours - others == pytest.approx(why.lead)
 
 
 def test_frequent_words_keep_to_labels_they_were_seen_with(nlp):

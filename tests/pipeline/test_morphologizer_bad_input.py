@@ -10,6 +10,7 @@ from spacy.training import Example
 
 from helpers.model_bytes import check_damaged_directory, check_forged, crafted
 from helpers.morphologizer import make_examples, morphs_of, train_morphologizer
+from helpers.words import STRANGE_WORDS
 from spacy_dynsel.tasks.morphology.engine import MIN_SEEN
 
 NAME = "dynsel_morphologizer"
@@ -20,21 +21,7 @@ def morphologizer(nlp):
     return train_morphologizer(nlp, make_examples(nlp))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        [" "],
-        ["\n\n", "\t"],
-        ["\u200b", "\u200d", "\ufeff"],
-        ["שלום", "עולם", "مرحبا"],
-        ["é", "e\u0301", "E\u0301S"],
-        ["İSTANBUL", "ŉ", "ﬁnds", "ΟΔΟΣ", "straße", "STRASSE"],
-        ["👩\u200d👩\u200d👧\u200d👦", "🇧🇷"],
-        ["a" * 100_000, "A" * 100_000 + "s", ",8" * 50_000],
-        ["x\u0000y", "s", ","],
-        ["NOUN", "PERSON", "IS_ALPHA", "nsubj"],
-    ],
-)
+@pytest.mark.parametrize("words", STRANGE_WORDS)
 def test_odd_words(nlp, morphologizer, words):
     doc = Doc(nlp.vocab, words=words)
     assert len(morphologizer.explain(doc)) == len(words)

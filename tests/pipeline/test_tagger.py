@@ -10,7 +10,11 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from helpers.contract import check_error_handler
+from helpers.contract import (
+    check_empty_docs,
+    check_error_handler,
+    check_use_before_initialize,
+)
 from helpers.tagger import SENTENCES, make_example, train_tagger
 from spacy_dynsel.registry.factories import DEFAULT_TAGGER_MODEL
 
@@ -67,13 +71,7 @@ def test_predictions_as_a_list_of_arrays(nlp, tagger):
 
 
 def test_empty_docs(nlp, tagger):
-    empty = Doc(nlp.vocab)
-    assert len(tagger.predict([empty])[0]) == 0
-    assert len(tagger.predict([])) == 0
-    assert tagger(empty) is empty
-    assert tagger.explain(empty) == []
-    assert tagger.update([Example(empty, Doc(nlp.vocab))]) == {tagger.name: 0.0}
-    assert tagger.update([]) == {tagger.name: 0.0}
+    check_empty_docs(tagger)
 
 
 def test_overwrite(nlp, tagger):
@@ -136,15 +134,7 @@ def test_no_labels(nlp):
 
 
 def test_use_before_initialize(nlp, examples):
-    tagger = nlp.add_pipe("dynsel_tagger")
-    for use in (
-        lambda: nlp("A text."),
-        lambda: tagger.predict([nlp.make_doc("A text.")]),
-        lambda: tagger.explain(nlp.make_doc("A text.")),
-        lambda: tagger.update(examples),
-    ):
-        with pytest.raises(ValueError, match="DS040"):
-            use()
+    check_use_before_initialize(nlp.add_pipe("dynsel_tagger"), examples)
 
 
 def test_partial_and_misaligned_gold(nlp):

@@ -15,15 +15,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_dynsel
+from helpers.contract import FACTORIES
 from spacy_dynsel.base import atomic
 
-FACTORIES = [
-    "dynsel_tagger",
-    "dynsel_morphologizer",
-    "dynsel_ner",
-    "dynsel_parser",
-    "dynsel_lemmatizer",
-]
 SOURCES = str(Path(spacy_dynsel.__file__).parent)
 WORDS = ["see", "London"]
 # What makes a lemma unlike its form.
