@@ -153,20 +153,9 @@ def calibrate(
         return measured
 
     test = measure(1)
-    path = one_margin(len(knobs))
-    by_stage = False
+    path, by_stage = one_margin(len(knobs)), False
     if is_split:
-        choose = measure(0)
-        seen = (choose, choose.full, choose.groups, share, alpha)
-        paths = [path]
-        if per_stage and len(knobs) > 1:
-            paths.append(find_path(choose, choose.full, len(knobs), share))
-        if every_stage:
-            paths = [skip_failing(one, *seen) for one in paths]
-        verdicts = [follow(one, *seen) for one in paths]
-        costs = [math.inf if one is None else one.cost for one in verdicts]
-        best = costs.index(min(costs))
-        by_stage, path = best > 0, paths[best]
+        path, by_stage = choose_path(measure(0), share, alpha, per_stage, every_stage)
     verdict = follow(path, test, test.full, test.groups, share, alpha)
     result = describe(component, knobs, test, verdict)
     result |= {"max_loss": max_loss, "confidence": confidence, "by_stage": by_stage}
@@ -181,6 +170,26 @@ def calibrate(
         write(component, cfg_path, Path(pipeline_path) / "meta.json", result)
         msg.good(f"Margin written: {cfg_path.parent}")
     return result
+
+
+def choose_path(
+    seen: Measured, max_loss: float, alpha: float, per_stage: bool, every_stage: bool
+) -> tuple[list[tuple[float, ...]], bool]:
+    """Margins to test, in their order, as data say that will not test them.
+
+    RETURNS (tuple): The margins, and whether there is one for each stage.
+    """
+    n_knobs = len(seen.knobs)
+    case = (seen, seen.full, seen.groups, max_loss, alpha)
+    paths = [one_margin(n_knobs)]
+    if per_stage and n_knobs > 1:
+        paths.append(find_path(seen, seen.full, n_knobs, max_loss))
+    if every_stage:
+        paths = [skip_failing(path, *case) for path in paths]
+    verdicts = [follow(path, *case) for path in paths]
+    costs = [math.inf if verdict is None else verdict.cost for verdict in verdicts]
+    best = costs.index(min(costs))
+    return paths[best], best > 0
 
 
 def find_thresholds(
