@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from typer.main import get_command
 
+from spacy_dynsel.base.corpus_errors import CorpusErrors
 from spacy_dynsel.base.errors import Errors
 from spacy_dynsel.base.warnings import Warnings
 from spacy_dynsel.pipeline.component import DynselComponent
@@ -33,6 +34,10 @@ REGISTRIES = {
 IMPORTED = (
     "spacy_dynsel.confidence.reliability:fit_confidence",
     "spacy_dynsel.registry.tuning:tune_o_bias",
+    "spacy_dynsel.annotating.annotator:Annotator",
+    "spacy_dynsel.annotating.files:annotate_files",
+    "spacy_dynsel.annotating.files:Counts",
+    "spacy_dynsel.annotating.docs:to_docs",
     "spacy_dynsel.report.explained:make_text",
     "spacy_dynsel.cli.init_config:make_config",
     "spacy_dynsel.tasks.explanation:Explanation",
@@ -234,7 +239,7 @@ def describe_codes() -> str:
     """All messages by their codes."""
     messages = sorted(
         getattr(catalogue, name)
-        for catalogue in (Errors, Warnings)
+        for catalogue in (Errors, CorpusErrors, Warnings)
         for name in vars(catalogue)
         if not name.startswith("_")
     )

@@ -1,5 +1,6 @@
 """The commands of the package: importing them puts them into spaCy's own command."""
 
+from .annotate import annotate_cli
 from .calibrate import calibrate_cli
 from .checkpoints import checkpoints_cli
 from .classes import classes_cli
@@ -14,6 +15,7 @@ from .reliability import reliability_cli
 from .visualize import visualize_cli
 
 __all__ = [
+    "annotate_cli",
     "calibrate_cli",
     "checkpoints_cli",
     "classes_cli",

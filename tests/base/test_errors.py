@@ -6,14 +6,16 @@ import re
 import pytest
 
 from helpers.paths import ROOT
-from spacy_dynsel.base import errors, warnings
+from spacy_dynsel.base import corpus_errors, errors, warnings
 
 PACKAGE = ROOT / "spacy_dynsel"
 CATALOGUES = {
     "Errors": PACKAGE / "base" / "errors.py",
+    "CorpusErrors": PACKAGE / "base" / "corpus_errors.py",
     "Warnings": PACKAGE / "base" / "warnings.py",
 }
-PREFIXES = {"Errors": "DS", "Warnings": "DW"}
+PREFIXES = {"Errors": "DS", "CorpusErrors": "DS", "Warnings": "DW"}
+MODULES = (errors, corpus_errors, warnings)
 
 
 def read_codes(name: str) -> list[str]:
@@ -54,7 +56,7 @@ def test_each_code_is_used():
 
 @pytest.mark.parametrize("name", PREFIXES)
 def test_messages_are_sentences_with_their_code(name):
-    catalogue = {"Errors": errors.Errors, "Warnings": warnings.Warnings}[name]
+    [catalogue] = [getattr(one, name) for one in MODULES if name in vars(one)]
     for code in read_codes(name):
         message = getattr(catalogue, code)
         assert message.startswith(f"[{code}] ")

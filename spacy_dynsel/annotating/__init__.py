@@ -1,0 +1,2 @@
+"""Annotating corpora: text in, columns out. What users import stands in
+spacy_dynsel.corpus."""
