@@ -11,6 +11,7 @@ from .init_config import init_config_cli
 from .jackknife import jackknife_cli
 from .order import order_cli
 from .reliability import reliability_cli
+from .serve import serve_cli
 from .visualize import visualize_cli
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "jackknife_cli",
     "order_cli",
     "reliability_cli",
+    "serve_cli",
     "visualize_cli",
 ]
