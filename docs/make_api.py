@@ -14,6 +14,7 @@ from spacy.language import Language
 from typer.main import get_command
 
 from spacy_dynsel.base.errors import Errors
+from spacy_dynsel.base.service_errors import ServiceErrors
 from spacy_dynsel.base.warnings import Warnings
 from spacy_dynsel.pipeline.component import DynselComponent
 from spacy_dynsel.pipeline.settings import Setting
@@ -234,7 +235,7 @@ def describe_codes() -> str:
     """All messages by their codes."""
     messages = sorted(
         getattr(catalogue, name)
-        for catalogue in (Errors, Warnings)
+        for catalogue in (Errors, ServiceErrors, Warnings)
         for name in vars(catalogue)
         if not name.startswith("_")
     )

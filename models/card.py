@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from scores import SHOWN
 from spacy.language import Language
+
+from scores import SHOWN
 
 INIT = '''"""A pretrained pipeline for spaCy with the components of spacy-dynsel."""
 

@@ -19,16 +19,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import card
 import spacy
 import srsly
-from scores import measure, measure_cost
 from spacy.language import Language
 from spacy.vocab import Vocab
 from thinc.api import Config, fix_random_seed
 
+import card
 import corpora
+from scores import measure, measure_cost
 from spacy_dynsel.about import __version__ as dynsel_version
+from spacy_dynsel.base.templates import CHECKPOINT, make_templates
 from spacy_dynsel.cli.init_config import make_config
 
 HERE = Path(__file__).parent
@@ -37,6 +38,14 @@ VERSION = "0.1.0"
 sys.path.insert(0, str(HERE.parent / "benchmarks"))
 from training import run_measured  # noqa: E402
 
+# What entities learn from the tags before them: the tagger knows names of web text that
+# the corpora of entities don't have. F1 on half of Universal NER's development data, when
+# the other half is learned from: 62.9 without, 68.2 with.
+TAG_TEMPLATES = [
+    *("tag", "tag[-1]", "tag[+1]", "tag[-2]", "tag[+2]", "tag case"),
+    *("tag[-1] tag", "tag tag[+1]", "tag[-1] tag tag[+1]"),
+    *("action[-1] tag", "action[-1] tag tag[+1]"),
+]
 # A feature that occurs once says little, and weights that hardly moved say less: without
 # them the files are half as large. Chosen on development data, see README.md.
 SMALLER = {
@@ -89,6 +98,7 @@ def make_training_config(
     config["nlp"]["tokenizer"] = {"@tokenizers": "spacy_dynsel.CachedTokenizer.v1"}
     if package.lang == "en":
         config["nlp"]["after_creation"] = {"@callbacks": "spacy_dynsel.noun_chunks.v1"}
+    set_templates(config["components"]["ner"]["model"])
     # The bias is tuned once, when training is over: see finish.
     config["training"]["before_to_disk"]["first"] = None
     for path, value in {**package.settings, **(QUICK if is_quick else {})}.items():
@@ -100,6 +110,14 @@ def make_training_config(
     if is_quick:
         config["training"].update(CHEAP_TRAINING)
     return config
+
+
+def set_templates(model: dict[str, Any]) -> None:
+    """Let an entity recognizer look at tags, in its first stage."""
+    lines = make_templates(default=model["templates"]["default"]).to_lines()
+    first = lines.index(CHECKPOINT)
+    lines = [*lines[:first], *TAG_TEMPLATES, *lines[first:], "tag lower"]
+    model["templates"] = {"default": None, "lines": lines}
 
 
 def train(package: Package, work: Path, *, is_quick: bool) -> Path:

@@ -583,23 +583,3 @@ class Errors(metaclass=ErrorsWithCodes):
         "fewer: links must not cross each other, span the root or go round in a circle. If "
         "you set two roots, set a sentence start between them."
     )
-    # Names of labels
-    DS330 = (
-        "Component '{name}' can't rename '{old}' to '{new}': a label must not be empty. "
-        "Give a name, or leave the label out of the map."
-    )
-    # The server
-    DS331 = (
-        "Can't listen on {host}, port {port}: {reason}. Name another by --port, or stop the "
-        "program that uses it."
-    )
-    DS332 = "'{name}' is {value!r}. Give {what}."
-    DS333 = (
-        "{n} requests wait already. Try again later, or serve with a longer --queue."
-    )
-    DS334 = "The server is shutting down. Ask again when it is back."
-    DS335 = "The request is longer than {most} {unit}. Divide it into several."
-    DS336 = "The request can't be read: {reason}. Send JSON with 'text' or 'texts'."
-    DS337 = (
-        "The server needs packages that are missing: pip install 'spacy-dynsel[serve]'."
-    )

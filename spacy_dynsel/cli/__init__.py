@@ -5,6 +5,7 @@ from .checkpoints import checkpoints_cli
 from .classes import classes_cli
 from .clusters import clusters_cli
 from .convert import convert_cli
+from .distill import distill_cli
 from .experiment import experiment_cli
 from .group import dynsel_cli
 from .init_config import init_config_cli
@@ -20,6 +21,7 @@ __all__ = [
     "classes_cli",
     "clusters_cli",
     "convert_cli",
+    "distill_cli",
     "dynsel_cli",
     "experiment_cli",
     "init_config_cli",

@@ -7,7 +7,7 @@ from spacy.cli._util import Arg, Opt
 from spacy.util import load_model
 from wasabi import msg
 
-from ..base.errors import Errors
+from ..base.service_errors import ServiceErrors
 from .group import dynsel_cli
 
 DEFAULT_PIPELINE = "en_dynsel_web"
@@ -30,11 +30,12 @@ def serve_cli(
     address. Needs the extra 'serve'.
     """
     try:
-        import uvicorn
+        # Only this command needs the extra.
+        import uvicorn  # noqa: PLC0415
 
-        from ..service.app import LOCAL_HOSTS, make_app
+        from ..service.app import LOCAL_HOSTS, make_app  # noqa: PLC0415
     except ImportError as error:
-        raise ValueError(Errors.DS337) from error
+        raise ValueError(ServiceErrors.DS337) from error
     listening = listen(host, port)
     with listening:
         app = make_app(
@@ -60,7 +61,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening: Any = socket.socket(family, kind, protocol)
     except OSError as error:
         raise ValueError(
-            Errors.DS331.format(host=host, port=port, reason=error)
+            ServiceErrors.DS331.format(host=host, port=port, reason=error)
         ) from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -69,6 +70,6 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise ValueError(
-            Errors.DS331.format(host=host, port=port, reason=error.strerror)
+            ServiceErrors.DS331.format(host=host, port=port, reason=error.strerror)
         ) from error
     return listening

@@ -7,7 +7,7 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
-from ..base.errors import Errors
+from ..base.service_errors import ServiceErrors
 
 # Relations of Universal Dependencies, and what spaCy's English pipelines call them. What
 # has no counterpart there keeps its name.
@@ -56,7 +56,9 @@ class LabelMap(Pipe):
         self.ents = dict(ONTONOTES_ENTS if ents is None else ents)
         for old, new in (*self.deps.items(), *self.ents.items()):
             if not (old and new):
-                raise ValueError(Errors.DS330.format(name=name, old=old, new=new))
+                raise ValueError(
+                    ServiceErrors.DS330.format(name=name, old=old, new=new)
+                )
         add = vocab.strings.add
         self._deps = {add(old): add(new) for old, new in self.deps.items()}
         self._ents = {add(old): add(new) for old, new in self.ents.items()}

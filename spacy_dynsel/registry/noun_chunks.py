@@ -26,8 +26,9 @@ BEFORE = frozenset(
         "flat",
     ]
 )
-# What stands after it and belongs to its chunk.
-AFTER = frozenset(("flat", "goeswith"))
+# What stands after it and belongs to its chunk: the later words of names, which are
+# "compound" when relations were renamed.
+AFTER = frozenset(("flat", "goeswith", "compound"))
 # Nouns that are parts of another chunk, or have none.
 PARTS = BEFORE | frozenset(
     [

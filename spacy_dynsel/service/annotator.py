@@ -9,7 +9,7 @@ from typing import Any
 
 from spacy.language import Language
 
-from ..base.errors import Errors
+from ..base.service_errors import ServiceErrors
 
 DEFAULT_QUEUE_SIZE = 64
 
@@ -45,11 +45,13 @@ class Annotator:
         future: Future[Any] = Future()
         with self._lock:
             if not self._is_open:
-                raise BusyError(Errors.DS334)
+                raise BusyError(ServiceErrors.DS334)
             try:
                 self._jobs.put_nowait((job, future))
             except Full as error:
-                raise BusyError(Errors.DS333.format(n=self._jobs.maxsize)) from error
+                raise BusyError(
+                    ServiceErrors.DS333.format(n=self._jobs.maxsize)
+                ) from error
         return future
 
     def close(self) -> None:

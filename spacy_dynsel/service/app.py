@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from ..about import __version__
-from ..base.errors import Errors
+from ..base.service_errors import ServiceErrors
 from ..report.walk import check_components
 from . import results
 from .annotator import DEFAULT_QUEUE_SIZE, Annotator, BusyError
@@ -156,7 +156,7 @@ class Service:
 
         def make_job(values: dict[str, Any]) -> Callable[[Language], Any]:
             knobs, text = self._read_viewed(values)
-            number = values.get("token")
+            number: Any = values.get("token")
 
             def job(nlp: Language) -> Any:
                 n_tokens = len(nlp.make_doc(text))
@@ -164,7 +164,9 @@ class Service:
                 if not is_number or not 0 <= number < n_tokens:
                     what = f"a whole number from 0 to {n_tokens - 1}"
                     raise ValueError(
-                        Errors.DS332.format(name="token", value=number, what=what)
+                        ServiceErrors.DS332.format(
+                            name="token", value=number, what=what
+                        )
                     )
                 return {"explained": results.explain(nlp, text, knobs, number)}
 
@@ -176,7 +178,7 @@ class Service:
         text = _read_text(values)
         if len(text) > MOST_VIEWED:
             raise RefusedError(
-                413, Errors.DS335.format(most=MOST_VIEWED, unit="characters")
+                413, ServiceErrors.DS335.format(most=MOST_VIEWED, unit="characters")
             )
         return read_knobs(values), text
 
@@ -207,7 +209,7 @@ class Service:
     async def _read_body(self, request: Request) -> bytes:
         """The body, of which no more is read than is allowed."""
         refused = RefusedError(
-            413, Errors.DS335.format(most=self.max_bytes, unit="bytes")
+            413, ServiceErrors.DS335.format(most=self.max_bytes, unit="bytes")
         )
         announced = request.headers.get("content-length", "0")
         if announced.isdigit() and int(announced) > self.max_bytes:
@@ -229,15 +231,19 @@ def _read_values(request: Request, body: bytes) -> dict[str, Any]:
     try:
         text = body.decode("utf8")
     except UnicodeDecodeError as error:
-        raise ValueError(Errors.DS336.format(reason=f"not UTF-8: {error}")) from error
+        raise ValueError(
+            ServiceErrors.DS336.format(reason=f"not UTF-8: {error}")
+        ) from error
     if request.headers.get("content-type", "").startswith("text/plain"):
         return {"text": text}
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(Errors.DS336.format(reason=f"not JSON: {error}")) from error
+        raise ValueError(
+            ServiceErrors.DS336.format(reason=f"not JSON: {error}")
+        ) from error
     if not isinstance(values, dict):
-        raise ValueError(Errors.DS336.format(reason="not a JSON object"))
+        raise ValueError(ServiceErrors.DS336.format(reason="not a JSON object"))
     return values
 
 
@@ -249,13 +255,15 @@ def _read_text(values: dict[str, Any]) -> str:
 def _read_texts(texts: Any) -> list[str]:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         reason = "'text' must be a string, or 'texts' a list of strings"
-        raise ValueError(Errors.DS336.format(reason=reason))
+        raise ValueError(ServiceErrors.DS336.format(reason=reason))
     if len(texts) > MOST_TEXTS:
-        raise RefusedError(413, Errors.DS335.format(most=MOST_TEXTS, unit="texts"))
+        raise RefusedError(
+            413, ServiceErrors.DS335.format(most=MOST_TEXTS, unit="texts")
+        )
     for text in texts:
         try:
             text.encode("utf8")
         except UnicodeEncodeError as error:
             reason = "lone surrogates are no characters"
-            raise ValueError(Errors.DS336.format(reason=reason)) from error
+            raise ValueError(ServiceErrors.DS336.format(reason=reason)) from error
     return texts

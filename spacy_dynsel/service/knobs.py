@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from spacy.language import Language
 
-from ..base.errors import Errors
+from ..base.service_errors import ServiceErrors
 from ..pipeline.component import DynselComponent
 
 ALL = "all"
@@ -34,7 +34,7 @@ def read_knobs(values: dict[str, Any]) -> Knobs:
     is_number = isinstance(margin, int | float) and not isinstance(margin, bool)
     if not is_number or math.isnan(margin) or margin < 0:
         raise ValueError(
-            Errors.DS332.format(
+            ServiceErrors.DS332.format(
                 name="margin", value=margin, what="a number from 0 on, or 'all'"
             )
         )
@@ -45,7 +45,7 @@ def read_knobs(values: dict[str, Any]) -> Knobs:
     ):
         what = f"a whole number from 0 to {MOST_BRANCHES}"
         raise ValueError(
-            Errors.DS332.format(name="branches", value=branches, what=what)
+            ServiceErrors.DS332.format(name="branches", value=branches, what=what)
         )
     return Knobs(float(margin), branches)
 

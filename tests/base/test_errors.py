@@ -6,14 +6,15 @@ import re
 import pytest
 
 from helpers.paths import ROOT
-from spacy_dynsel.base import errors, warnings
+from spacy_dynsel.base import errors, service_errors, warnings
 
 PACKAGE = ROOT / "spacy_dynsel"
 CATALOGUES = {
     "Errors": PACKAGE / "base" / "errors.py",
+    "ServiceErrors": PACKAGE / "base" / "service_errors.py",
     "Warnings": PACKAGE / "base" / "warnings.py",
 }
-PREFIXES = {"Errors": "DS", "Warnings": "DW"}
+PREFIXES = {"Errors": "DS", "ServiceErrors": "DS", "Warnings": "DW"}
 
 
 def read_codes(name: str) -> list[str]:
@@ -54,7 +55,11 @@ def test_each_code_is_used():
 
 @pytest.mark.parametrize("name", PREFIXES)
 def test_messages_are_sentences_with_their_code(name):
-    catalogue = {"Errors": errors.Errors, "Warnings": warnings.Warnings}[name]
+    catalogue = {
+        "Errors": errors.Errors,
+        "ServiceErrors": service_errors.ServiceErrors,
+        "Warnings": warnings.Warnings,
+    }[name]
     for code in read_codes(name):
         message = getattr(catalogue, code)
         assert message.startswith(f"[{code}] ")

@@ -17,6 +17,7 @@ from typer.main import get_command
 from helpers.paths import PYTHONPATH, ROOT
 from spacy_dynsel.about import __title__, __version__
 from spacy_dynsel.base.errors import Errors
+from spacy_dynsel.base.service_errors import ServiceErrors
 from spacy_dynsel.base.warnings import Warnings
 from spacy_dynsel.cli import dynsel_cli
 from spacy_dynsel.spacy_io.lexemes import LEXICAL_COLUMNS
@@ -143,7 +144,10 @@ def test_the_citation_has_the_version():
 
 
 CODES = {
-    name for one in (Errors, Warnings) for name in vars(one) if not name.startswith("_")
+    name
+    for one in (Errors, ServiceErrors, Warnings)
+    for name in vars(one)
+    if not name.startswith("_")
 }
 
 

@@ -14,10 +14,7 @@ import time
 
 import pytest
 import spacy
-
-pytest.importorskip("starlette")
-uvicorn = pytest.importorskip("uvicorn")
-
+import uvicorn
 from typer.testing import CliRunner
 
 from helpers.little_pipeline import make_pipeline
