@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from typer.main import get_command
 
-from spacy_dynsel.base.corpus_errors import CorpusErrors
-from spacy_dynsel.base.errors import Errors
-from spacy_dynsel.base.warnings import Warnings
+from spacy_dynsel.base.catalogues import CATALOGUES
 from spacy_dynsel.pipeline.component import DynselComponent
 from spacy_dynsel.pipeline.settings import Setting
 
@@ -239,7 +237,7 @@ def describe_codes() -> str:
     """All messages by their codes."""
     messages = sorted(
         getattr(catalogue, name)
-        for catalogue in (Errors, CorpusErrors, Warnings)
+        for catalogue in CATALOGUES
         for name in vars(catalogue)
         if not name.startswith("_")
     )

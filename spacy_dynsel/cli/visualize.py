@@ -1,6 +1,5 @@
 """A page that shows how much evidence each word took, and what decided."""
 
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from statistics import fmean
@@ -13,11 +12,10 @@ from spacy.util import load_model
 from wasabi import msg
 
 from ..base.atomic import write_file
-from ..base.errors import Errors
-from ..pipeline.component import DynselComponent
 from ..report.drawing import ENTITY_STYLE, TREE_STYLE, draw_entities, draw_tree
 from ..report.explained import Explained, Shown, make_table, make_text, show
 from ..report.page import STYLE as PAGE_STYLE
+from ..report.walk import find_share, walk
 from .group import dynsel_cli
 
 
@@ -58,7 +56,7 @@ def render_page(nlp: Language, text: str) -> str:
     def look(name: str, component: Any, doc: Doc, explained: Explained) -> None:
         sections.append(_render_component(name, component, doc, explained))
 
-    doc = _walk(nlp, text, look)
+    doc = walk(nlp, text, look)
     if doc.ents:
         sections.append(f"<h2>Entities</h2>\n{draw_entities(doc)}")
     if doc.has_annotation("DEP"):
@@ -78,27 +76,7 @@ def print_tables(nlp: Language, text: str) -> None:
         msg.divider(name)
         print(make_text(doc, explained))
 
-    _walk(nlp, text, look)
-
-
-def _walk(
-    nlp: Language, text: str, look: Callable[[str, Any, Doc, Explained], None]
-) -> Doc:
-    """Run a pipeline, and look at each component of ours, at the doc as the component
-    meets it, and at what it says about it. RETURNS (Doc): What becomes of the text."""
-    doc = nlp.make_doc(text)
-    if len(doc) == 0:
-        raise ValueError(Errors.DS160)
-    if not any(isinstance(component, DynselComponent) for _, component in nlp.pipeline):
-        known = ", ".join(nlp.pipe_names) or "none"
-        raise ValueError(Errors.DS161.format(known=known))
-    for name, component in nlp.pipeline:
-        # Before the component itself, since those after it may change what it saw.
-        if isinstance(component, DynselComponent):
-            pipe: Any = component
-            look(name, pipe, doc, pipe.explain_call(doc))
-        doc = component(doc)
-    return doc
+    walk(nlp, text, look)
 
 
 def _render_component(name: str, component: Any, doc: Doc, explained: Explained) -> str:
@@ -107,12 +85,9 @@ def _render_component(name: str, component: Any, doc: Doc, explained: Explained)
     shown = show(doc, explained)
     total, least = len(templates.templates), templates.checkpoints[0]
 
-    def share(one: Shown) -> float:
-        """From 0 at the first checkpoint to 1 with all templates."""
-        mean = fmean(one.counts or [least])
-        return (mean - least) / max(1, total - least)
-
-    words = "".join(_render_word(one, share(one)) for one in shown)
+    words = "".join(
+        _render_word(one, find_share(component, one.counts)) for one in shown
+    )
     mean = fmean([count for one in shown for count in one.counts] or [0])
     return (
         f"<h2>{escape(name)}</h2>\n"

@@ -8,6 +8,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from ..base.settings import TASK_SETTINGS, LearnerSettings
+from ..pipeline.label_map import LabelMap
 from ..pipeline.lemmatizer import DynselLemmatizer
 from ..pipeline.morphologizer import DynselMorphologizer
 from ..pipeline.ner import DynselNER
@@ -317,3 +318,17 @@ def make_lemmatizer(
         min_tree_freq=min_tree_freq,
         scorer=scorer,
     )
+
+
+@Language.factory(  # type: ignore[untyped-decorator]
+    "dynsel_label_map",
+    assigns=["token.dep", "doc.ents", "token.ent_type"],
+    default_config={"deps": None, "ents": None},
+)
+def make_label_map(
+    nlp: Language,
+    name: str,
+    deps: dict[str, str] | None,
+    ents: dict[str, str] | None,
+) -> LabelMap:
+    return LabelMap(nlp.vocab, name, deps=deps, ents=ents)

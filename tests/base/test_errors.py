@@ -6,21 +6,22 @@ import re
 import pytest
 
 from helpers.paths import ROOT
-from spacy_dynsel.base import corpus_errors, errors, warnings
+from spacy_dynsel.base.catalogues import CATALOGUES
 
 PACKAGE = ROOT / "spacy_dynsel"
-CATALOGUES = {
-    "Errors": PACKAGE / "base" / "errors.py",
-    "CorpusErrors": PACKAGE / "base" / "corpus_errors.py",
-    "Warnings": PACKAGE / "base" / "warnings.py",
+FILES = {
+    one.__name__: ROOT.joinpath(*one.__module__.split(".")).with_suffix(".py")
+    for one in CATALOGUES
 }
-PREFIXES = {"Errors": "DS", "CorpusErrors": "DS", "Warnings": "DW"}
-MODULES = (errors, corpus_errors, warnings)
+
+
+def get_prefix(name: str) -> str:
+    return "DW" if name == "Warnings" else "DS"
 
 
 def read_codes(name: str) -> list[str]:
     """The codes of a class as they stand in the file, where one could stand twice."""
-    body = ast.parse(CATALOGUES[name].read_text("utf8")).body
+    body = ast.parse(FILES[name].read_text("utf8")).body
     [found] = [
         part for part in body if isinstance(part, ast.ClassDef) and part.name == name
     ]
@@ -32,12 +33,17 @@ def read_codes(name: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", PREFIXES)
+def test_no_code_stands_twice():
+    codes = [code for name in FILES for code in read_codes(name)]
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_codes_stand_in_order(name):
     codes = read_codes(name)
     assert codes
-    assert codes == sorted(set(codes))
-    assert all(re.fullmatch(rf"{PREFIXES[name]}\d{{3}}", code) for code in codes)
+    assert codes == sorted(codes)
+    assert all(re.fullmatch(rf"{get_prefix(name)}\d{{3}}", code) for code in codes)
 
 
 def test_each_code_is_used():
@@ -45,19 +51,18 @@ def test_each_code_is_used():
         path.read_text("utf8")
         for suffix in ("py", "pyx", "pxd")
         for path in PACKAGE.rglob(f"*.{suffix}")
-        if path not in CATALOGUES.values()
+        if path not in FILES.values()
     )
     used = {
-        name: set(re.findall(rf"\b{name}\.({prefix}\d+)", sources))
-        for name, prefix in PREFIXES.items()
+        name: set(re.findall(rf"\b{name}\.({get_prefix(name)}\d+)", sources))
+        for name in FILES
     }
-    assert used == {name: set(read_codes(name)) for name in PREFIXES}
+    assert used == {name: set(read_codes(name)) for name in FILES}
 
 
-@pytest.mark.parametrize("name", PREFIXES)
-def test_messages_are_sentences_with_their_code(name):
-    [catalogue] = [getattr(one, name) for one in MODULES if name in vars(one)]
-    for code in read_codes(name):
+@pytest.mark.parametrize("catalogue", CATALOGUES, ids=lambda one: one.__name__)
+def test_messages_are_sentences_with_their_code(catalogue):
+    for code in read_codes(catalogue.__name__):
         message = getattr(catalogue, code)
         assert message.startswith(f"[{code}] ")
         assert message.endswith(".")

@@ -16,9 +16,7 @@ from typer.main import get_command
 
 from helpers.paths import PYTHONPATH, ROOT
 from spacy_dynsel.about import __title__, __version__
-from spacy_dynsel.base.corpus_errors import CorpusErrors
-from spacy_dynsel.base.errors import Errors
-from spacy_dynsel.base.warnings import Warnings
+from spacy_dynsel.base.catalogues import CATALOGUES
 from spacy_dynsel.cli import dynsel_cli
 from spacy_dynsel.spacy_io.lexemes import LEXICAL_COLUMNS
 from spacy_dynsel.tasks.arc_eager import places as parse_places
@@ -144,7 +142,7 @@ def test_the_citation_has_the_version():
 
 
 CODES = {
-    name for one in (Errors, CorpusErrors, Warnings) for name in vars(one) if not name.startswith("_")
+    name for one in CATALOGUES for name in vars(one) if not name.startswith("_")
 }
 
 

@@ -11,7 +11,8 @@ PACKAGE = Path(spacy_dynsel.__file__).parent
 # From the lowest to the highest. A folder may import those to the left of it.
 LAYERS = [
     *("about", "base", "core", "cascade", "spacy_io", "tokenizer", "corpus", "tasks"),
-    *("confidence", "ordering", "pipeline", "registry", "annotating", "report", "cli"),
+    *("confidence", "ordering", "pipeline", "registry", "annotating", "report"),
+    *("service", "cli"),
 ]
 # What these share stands beside them.
 TASKS = ["arc_eager", "bilou", "cascading", "lemmas", "morphology", "tagging"]

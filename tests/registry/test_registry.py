@@ -12,6 +12,8 @@ ENTRY_POINTS = list(distribution("spacy-dynsel").entry_points)
 def test_public_names():
     assert {(entry.group, entry.name) for entry in ENTRY_POINTS} == {
         ("spacy_factories", "dynsel_tagger"),
+        ("spacy_factories", "dynsel_label_map"),
+        ("spacy_callbacks", "spacy_dynsel.noun_chunks.v1"),
         ("spacy_factories", "dynsel_ner"),
         ("spacy_factories", "dynsel_parser"),
         ("spacy_factories", "dynsel_lemmatizer"),

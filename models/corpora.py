@@ -1,0 +1,147 @@
+"""The corpora that the packages learn from and are measured on, as DocBins.
+
+Test data are read for the scores alone. Entities come from other texts than trees:
+docs of one corpus lack what only the other has, and components learn from what is there.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+from spacy_dynsel.corpus.conll import (
+    Columns,
+    Level,
+    Sentence,
+    make_docs,
+    read_columns,
+    read_conllu,
+)
+
+# What WNUT-17 and Wikigold call their entities. Those of other types are none here.
+TYPES = {
+    "PER": "PER",
+    "ORG": "ORG",
+    "LOC": "LOC",
+    "person": "PER",
+    "location": "LOC",
+    "corporation": "ORG",
+    "group": "ORG",
+}
+# Some words of the Twitter corpus are empty.
+NAMES = Columns(empty_word="\ufffd")
+# Universal NER.
+IOB2 = Columns(word=2, entity=3)
+# Of each so many documents of Universal NER's development data one is not learned from:
+# they tune the bias of the English entity recognizer.
+HELD_OUT = 5
+
+Splits = dict[str, list[Doc]]
+
+
+def make_english(data: Path, vocab: Vocab) -> tuple[Splits, Splits, Splits]:
+    """The docs that `en_dynsel_web` learns from, those that settings are chosen on, and
+    those that it is measured on, by the names of their files."""
+    trees = data / "ud_en_ewt"
+    named = read_documents(data / "uner_en_ewt" / "dev.iob2", vocab)
+    train = {
+        "trees": _read_trees(trees / "train.conllu", vocab, "xpos"),
+        "btc": read_names(data / "ner_en_btc" / "train.conll", vocab),
+        "btc_dev": read_names(data / "ner_en_btc" / "dev.conll", vocab),
+        "wikigold": read_names(data / "ner_en_wikigold" / "wikigold.conll", vocab),
+        "wnut": read_names(data / "ner_en_wnut17" / "train.conll", vocab),
+        "wnut_dev": read_names(data / "ner_en_wnut17" / "dev.conll", vocab),
+        "uner": [doc for i, doc in enumerate(named) if i % HELD_OUT],
+    }
+    dev = {
+        "trees": _read_trees(trees / "dev.conllu", vocab, "xpos"),
+        "uner": named[::HELD_OUT],
+    }
+    uner = data / "uner_en_ewt" / "test.iob2"
+    test = {
+        "trees": _read_trees(trees / "test.conllu", vocab, "xpos", uner),
+        "uner": read_documents(uner, vocab),
+        "btc": read_names(data / "ner_en_btc" / "test.conll", vocab),
+        "wnut": read_names(data / "ner_en_wnut17" / "test.conll", vocab),
+    }
+    return train, dev, test
+
+
+def make_portuguese(data: Path, vocab: Vocab) -> tuple[Splits, Splits, Splits]:
+    """The same for `pt_dynsel_bosque`. Bosque has no tags but parts of speech."""
+    found = []
+    for split in ("train", "dev", "test"):
+        trees = data / "ud_pt_bosque" / f"{split}.conllu"
+        names = data / "uner_pt_bosque" / f"{split}.iob2"
+        docs = {"uner": read_documents(names, vocab)}
+        joined = names if split == "test" else None
+        docs["trees"] = _read_trees(trees, vocab, "upos", joined)
+        found.append(docs)
+    return found[0], found[1], found[2]
+
+
+def read_names(path: Path, vocab: Vocab, level: Level = "document") -> list[Doc]:
+    """Docs with entities: a document each where the corpus marks documents, else a
+    sentence each."""
+    sentences = read_columns(path, NAMES)
+    if not any(sentence.starts_document for sentence in sentences):
+        level = "sentence"
+    return list(make_docs(vocab, map(_keep_names, sentences), level))
+
+
+def read_documents(path: Path, vocab: Vocab) -> list[Doc]:
+    """Documents of Universal NER."""
+    sentences = map(_keep_names, read_columns(path, IOB2))
+    return list(make_docs(vocab, sentences, "document"))
+
+
+def _keep_names(sentence: Sentence) -> Sentence:
+    """A sentence with the three types of entities, and without anything else."""
+
+    def rename(tag: str) -> str:
+        kind, _, label = tag.partition("-")
+        return f"{kind}-{TYPES[label]}" if label in TYPES else "O" if label else tag
+
+    return replace(sentence, ents=[rename(tag) for tag in sentence.ents])
+
+
+def _read_trees(
+    path: Path, vocab: Vocab, tags: str, names: Path | None = None
+) -> list[Doc]:
+    """Documents of a treebank. Entities come from another file, where it has the same
+    words."""
+    sentences = [
+        replace(sentence, ents=[]) for sentence in read_conllu(path, tag_column=tags)
+    ]
+    if names is not None:
+        sentences = join_names(sentences, read_columns(names, IOB2))
+    return list(make_docs(vocab, sentences, "document"))
+
+
+def join_names(
+    sentences: Iterable[Sentence], named: Iterable[Sentence]
+) -> list[Sentence]:
+    """Sentences with the entities of others that have the same words. Where there are
+    none of the same words, the entities are unknown."""
+    known = {tuple(one.words): _keep_names(one).ents for one in named}
+    return [
+        replace(one, ents=known.get(tuple(one.words), [""] * len(one.words)))
+        for one in sentences
+    ]
+
+
+def write(splits: Splits, folder: Path, limit: int = 0) -> None:
+    """Write a DocBin for each part.
+
+    limit (int): How many docs to take of each, 0 for all: to try things out.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, docs in splits.items():
+        binary = DocBin(docs=docs[: limit or None], store_user_data=False)
+        binary.to_disk(folder / f"{name}.spacy")
+
+
+MAKERS: dict[str, Any] = {"en": make_english, "pt": make_portuguese}
