@@ -24,6 +24,7 @@ MOD_NAMES = [
     "spacy_dynsel.core.weight_state",
     "spacy_dynsel.core.word_clusters",
     "spacy_dynsel.core.lexicon",
+    "spacy_dynsel.core.link_learner",
     "spacy_dynsel.core.forms.line_table",
     "spacy_dynsel.core.program",
     "spacy_dynsel.core.rank_learner",
@@ -57,10 +58,15 @@ MOD_NAMES = [
     "spacy_dynsel.tasks.arc_eager.steps",
     "spacy_dynsel.tasks.arc_eager.train",
     "spacy_dynsel.tasks.arc_eager.system",
+    "spacy_dynsel.tasks.arc_eager.division",
     "spacy_dynsel.tasks.arc_eager.features",
     "spacy_dynsel.tasks.arc_eager.places",
     "spacy_dynsel.tasks.arc_eager.rules",
     "spacy_dynsel.tasks.arc_eager.trees",
+    "spacy_dynsel.tasks.links.decode",
+    "spacy_dynsel.tasks.links.model",
+    "spacy_dynsel.tasks.links.search",
+    "spacy_dynsel.tasks.links.train",
 ]
 
 CHECK_BOUNDS = bool(os.environ.get("DYNSEL_BOUNDSCHECK"))

@@ -583,3 +583,11 @@ class Errors(metaclass=ErrorsWithCodes):
         "fewer: links must not cross each other, span the root or go round in a circle. If "
         "you set two roots, set a sentence start between them."
     )
+    DS262 = (
+        "The template '{template}' of siblings does not look at P, the next child. Add an "
+        "atom such as 'tag[P]', or move it to the templates of pairs."
+    )
+    DS263 = (
+        "The templates of links ({source}) have a checkpoint. All of them are read for each "
+        "link: leave out the lines '---'."
+    )

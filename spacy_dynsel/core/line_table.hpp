@@ -358,8 +358,8 @@ struct SlotStage {
     int ends[MAX_TEMPLATE_ATOMS];
 };
 
-template <int N>
-static inline void ask_templates(const SlotStage& stage, const LineTable& table,
+template <int N, typename Table>
+static inline void ask_templates(const SlotStage& stage, const Table& table,
                                  const uint32_t* values, uint32_t* keys) {
     for (int t = N > 1 ? stage.ends[N - 2] : 0; t < stage.ends[N - 1]; ++t) {
         const SlotTemplate& one = stage.templates[t];
@@ -371,7 +371,8 @@ static inline void ask_templates(const SlotStage& stage, const LineTable& table,
 }
 
 // Computes the keys of a stage and prefetches their lines. Returns their number.
-static inline int ask_lines(const SlotStage& stage, const LineTable& table,
+template <typename Table>
+static inline int ask_lines(const SlotStage& stage, const Table& table,
                             const uint32_t* values, uint32_t* keys) {
     ask_templates<1>(stage, table, values, keys);
     ask_templates<2>(stage, table, values, keys);

@@ -36,6 +36,7 @@ from ..tasks.arc_eager.gold import (
     read_words,
 )
 from ..tasks.arc_eager.trees import classify_tree, restore_arcs
+from ..tasks.links.engine import LinkEngine
 from .component import DynselComponent, Verdicts, as_list
 from .confidences import ARC, write_tokens
 from .names import Names, check_label, get_ids, read_labels
@@ -98,7 +99,9 @@ class DynselParser(DynselComponent):
 
     See DynselComponent for the settings that all components have.
 
-    model (Model): The model, see spacy_dynsel.DynamicParser.v1.
+    model (Model): The model, see spacy_dynsel.DynamicParser.v1 and
+        spacy_dynsel.LinkParser.v1. The latter has no transitions, so that margin, branches
+        and branch_lead mean nothing to it.
     label_margin (float or list[float]): The same for the labels of arcs.
     branches (int): At how many of the least certain decisions of a sentence to try the
         second-best transition as well; 0 means that the first parse is taken.
@@ -112,7 +115,7 @@ class DynselParser(DynselComponent):
     """
 
     architecture = "spacy_dynsel.DynamicParser.v1"
-    engine_type = ParsingEngine
+    engine_type = (ParsingEngine, LinkEngine)
     gold_attribute = "DEP"
     gold_missing = "no token has a head"
     decision = "transition"
@@ -130,7 +133,6 @@ class DynselParser(DynselComponent):
     }
     usual_name = "dynsel_parser"
     usual_scorer = staticmethod(parser_score)
-    confidence_settings = ("margin", "label_margin", "branches", "branch_lead")
     label_margin = MarginSetting("The lead at which the label of an arc is decided.")
     branches = Setting("At how many uncertain decisions to try the second-best one.")
     branch_lead = Setting("The lead below which a decision is uncertain.")
@@ -294,7 +296,10 @@ class DynselParser(DynselComponent):
 
     def describe(self) -> dict[str, Any]:
         """See DynselComponent.describe."""
-        return {**super().describe(), "branches": self.branches}
+        described = super().describe()
+        if "branches" in self.engine.knob_settings:
+            described["branches"] = self.branches
+        return described
 
     def compare(self, examples: list[Example], batch: ParseBatch) -> Verdicts:
         """See DynselComponent.compare: units are tokens."""
@@ -322,14 +327,12 @@ class DynselParser(DynselComponent):
         self._tagger = TagSource(nlp, self)
 
     def _get_knobs(self) -> dict[str, Any]:
-        return {
-            "margin": self.margin,
-            "label_margin": self.label_margin,
-            "branches": self.branches,
-            "branch_lead": self.branch_lead,
-        }
+        return {name: self.cfg[name] for name in self.engine.knob_settings}
 
-    def _configure(self, engine: ParsingEngine, cfg: dict[str, Any]) -> None:
+    def _get_confidence_settings(self) -> dict[str, Any]:
+        return self._get_knobs()
+
+    def _configure(self, engine: Any, cfg: dict[str, Any]) -> None:
         super()._configure(engine, cfg)
         split = cfg["split_blank_lines"]
         if split is not engine.split_blank_lines:

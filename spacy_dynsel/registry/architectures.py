@@ -14,6 +14,8 @@ from ..tasks.bilou.engine import EntityEngine
 from ..tasks.bilou.gazetteers import Gazetteers
 from ..tasks.cascading.engine import CascadeEngine
 from ..tasks.lemmas.engine import LemmaEngine
+from ..tasks.links.engine import LinkEngine
+from ..tasks.links.settings import LinkSettings, make_link_settings
 from ..tasks.morphology.engine import MorphologyEngine
 from ..tasks.tagging.engine import TaggingEngine
 from ..tasks.word_classes import WordResources
@@ -22,6 +24,7 @@ from ..tasks.word_classes import WordResources
 TemplatesBlock = dict | Templates
 LearnerBlock = dict | LearnerSettings
 CascadeBlock = dict | CascadeSettings
+LinkBlock = dict | LinkSettings
 
 
 def _templates(name: str, block: TemplatesBlock | None) -> Any:
@@ -225,6 +228,49 @@ def DynamicParser(  # noqa: N802
         resources=resources,
     )
     return wrap_engine("dynsel_parser", engine)
+
+
+def LinkParser(  # noqa: N802
+    links: LinkBlock | None = None,
+    pairs: TemplatesBlock | None = None,
+    siblings: TemplatesBlock | None = None,
+    with_siblings: bool = True,
+    labels: TemplatesBlock | None = None,
+    boundaries: TemplatesBlock | None = None,
+    label_learner: LearnerBlock | None = None,
+    resources: WordResources | None = None,
+) -> Model:
+    """A linear graph-based dependency parser, for dynsel_parser: the best of all projective
+    trees, by the scores of links. It has exact answers where links are set or forbidden,
+    several trees are wanted, or probabilities.
+
+    links (dict or LinkSettings): How to learn links, see LinkSettings.
+    pairs (dict or Templates): The templates of links, see make_templates. They look at the
+        child T, at its head H and at their neighbours. If missing, the list "parser_links".
+    siblings (dict or Templates): The templates of links with the next child P of the head.
+        If missing, the list "parser_siblings".
+    with_siblings (bool): Whether there are any.
+    labels (dict or Templates), boundaries (dict or Templates): See DynamicParser. If
+        missing, the lists "parser_labels" and "parser_boundaries".
+    label_learner (dict or LearnerSettings): How to learn labels and boundaries.
+    resources (WordResources): See DynamicTagger.
+    """
+    lists: dict[str, Any] = {
+        "pairs": pairs or {"default": "parser_links"},
+        "siblings": siblings or {"default": "parser_siblings"},
+        "labels": labels or {"default": "parser_labels"},
+        "boundaries": boundaries or {"default": "parser_boundaries"},
+    }
+    if not with_siblings:
+        lists["siblings"] = None
+    settings: Any = read_block("links", links or {}, make_link_settings)
+    engine = LinkEngine(
+        *(_templates(name, block) for name, block in lists.items()),
+        settings,
+        _learner("label_learner", label_learner or {"margin": 6.0, "prune": 2.0}),
+        resources=resources,
+    )
+    return wrap_engine("dynsel_links", engine)
 
 
 def DynamicLemmatizer(  # noqa: N802

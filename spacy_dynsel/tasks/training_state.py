@@ -10,6 +10,7 @@ from ..base.errors import Errors
 from ..base.settings import LearnerSettings
 from ..core.checksum import checksum
 from ..core.learner import Learner
+from ..core.link_learner import LinkLearner
 from ..core.model_file import dump_model, load_model
 from ..core.rank_learner import RankLearner
 
@@ -19,6 +20,7 @@ WEIGHTS = ("values", "squares")
 SECTIONS = {
     Learner: ("keys", "states", "labels", *WEIGHTS, "numbers"),
     RankLearner: ("keys", "counts", *WEIGHTS),
+    LinkLearner: ("keys", "steps", *WEIGHTS, "drifts", "numbers"),
 }
 
 
@@ -176,6 +178,13 @@ def _check_learner(learner: Any, found: dict[str, Any]) -> None:
             good
             and n_weights == len(keys) == len(found["counts"])
             and int(found["counts"].min(initial=1)) > 0
+        )
+    elif isinstance(learner, LinkLearner):
+        good = (
+            good
+            and n_weights == len(keys) == len(found["steps"])
+            and len(found["drifts"]) == 2 * n_weights
+            and len(found["numbers"]) == 1
         )
     else:
         states = found["states"]

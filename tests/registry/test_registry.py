@@ -21,6 +21,7 @@ def test_public_names():
         ("spacy_architectures", "spacy_dynsel.DynamicMorphologizer.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicLemmatizer.v1"),
         ("spacy_architectures", "spacy_dynsel.CascadeTagger.v1"),
+        ("spacy_architectures", "spacy_dynsel.LinkParser.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicParser.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicNER.v1"),
         ("spacy_callbacks", "spacy_dynsel.describe.v1"),

@@ -70,6 +70,9 @@ cdef extern from "line_table.hpp" namespace "dynsel" nogil:
     )
     void prefetch(ShortLineTableC table, feat_t key)
     int ask_lines(SlotStageC stage, LineTableC table, const atom_t* values, feat_t* keys)
+    int ask_short_lines "dynsel::ask_lines"(
+        SlotStageC stage, ShortLineTableC table, const atom_t* values, feat_t* keys
+    )
 
 
 cdef class AnyTable:

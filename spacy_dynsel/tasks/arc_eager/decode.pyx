@@ -16,42 +16,22 @@ from ...base.errors import Errors
 
 from .batch import ParseBatch
 
-from ...core.forms.line_table cimport ShortLineTable, Sums, ask_lines
+from ...core.forms.line_table cimport ShortLineTable
 from ...core.forms.slots cimport NarrowScorer, WideScorer
-from ...core.leads cimport NO_DECISION, NO_RIVAL, fill_limits, get_margin
+from ...core.leads cimport NO_DECISION, NO_RIVAL, fill_limits
 from ...core.lexicon cimport Lexicon
-from ...core.program cimport LexemeRecC, ProgramC
-from ...core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
+from ...core.program cimport ProgramC
+from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
 from ...core.vectors cimport bare_vector
 from ...core.workers cimport require_memory_for_gil, throw_no_memory
-from ...spacy_io.lexemes cimport BLANK_LINE, LexemeReader
-from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
-from ..run cimport DocRun
-from .features cimport (
-    MAX_SLOTS,
-    Features,
-    FeaturesC,
-    RankFeatures,
-    TagMap,
-    fill_token,
-    find_boundary_places,
-    read_slots,
-)
-from .places cimport (
-    MAX_PLACES, N_ACTION_PLACES, N_BOUNDARY_PLACES, N_LABEL_PLACES,
-)
+from ...spacy_io.lexemes cimport LexemeReader
+from ...spacy_io.tokens cimport SequenceC
+from .division cimport DividedC, DividingRun
+from .features cimport Features, RankFeatures, TagMap
+from .places cimport N_ACTION_PLACES, N_BOUNDARY_PLACES, N_LABEL_PLACES
 from .rules cimport Rules
-from .steps cimport MAX_KEYS, ChoiceC, ParserC, Run, advance, choose, start_run
-from .system cimport (
-    LEFT,
-    NONE,
-    LoggedC,
-    SentenceC,
-    free_sentence,
-    new_sentence,
-    row_of,
-    start,
-)
+from .steps cimport MAX_KEYS, ParserC, Run, advance, start_run
+from .system cimport LEFT, NONE, LoggedC, SentenceC, free_sentence, new_sentence, row_of
 
 cdef enum:
     # Sentences that a worker parses at once.
@@ -63,41 +43,32 @@ SPACE = 0xFFFE
 
 
 cdef cppclass Worker:
-    bare_vector[ParseTokenC] tokens
-    bare_vector[LexemeRecC*] records
-    bare_vector[uint8_t] starts       # by token that is not white space
+    DividedC divided
     Run runs[GROUP]
     bare_vector[score_t] scores
     bare_vector[int] active
     bare_vector[int] idle
-    SentenceC whole                   # a doc, for the rows of its tokens
     uint64_t* action_counts
     uint64_t* label_counts
-    int thread
 
     __init__():
         cdef int i
-        memset(&this.whole, 0, sizeof(SentenceC))
+        memset(&this.divided.whole, 0, sizeof(SentenceC))
         for i in range(GROUP):
             memset(&this.runs[i].s, 0, sizeof(SentenceC))
             memset(&this.runs[i].branch, 0, sizeof(SentenceC))
 
     __dealloc__():
         cdef int i
-        free_sentence(&this.whole)
+        free_sentence(&this.divided.whole)
         for i in range(GROUP):
             free_sentence(&this.runs[i].s)
             free_sentence(&this.runs[i].branch)
 
 
 @cython.auto_pickle(False)
-cdef class ParsingRun(DocRun):
+cdef class ParsingRun(DividingRun):
     """Docs that are parsed."""
-    cdef ParserC parser
-    cdef TagMap tags
-    cdef int32_t* heads
-    cdef uint16_t* labels
-    cdef uint8_t* starts
     cdef int32_t* leads      # [tokens][3], or NULL
     cdef uint8_t* stages
     cdef list trace          # or None
@@ -105,7 +76,7 @@ cdef class ParsingRun(DocRun):
     cdef void work(self, int thread) noexcept nogil:
         cdef Worker worker
         cdef int i, first, end
-        worker.thread = thread
+        worker.divided.thread = thread
         worker.scores.resize(<size_t>GROUP * self.parser.labels.weights.width)
         for i in range(GROUP):
             worker.runs[i].scores = worker.scores.data() + i * self.parser.labels.weights.width
@@ -368,136 +339,21 @@ cdef void write_trace(ParsingRun job, Run* run) noexcept with gil:
 
 cdef bint parse_doc(ParsingRun job, Worker* worker, const SequenceC* doc) noexcept nogil:
     """Divide a doc into sentences and start on them. RETURNS: False after an error."""
-    cdef SentenceC* whole = &worker.whole
-    cdef int i, n, first
-    worker.tokens.resize(doc.length)
-    worker.records.resize(doc.length)
-    read_parse_tokens(doc, worker.tokens.data())
-    if not job.find(worker.thread, doc, worker.records.data()):
+    cdef int i, first = 0
+    if not job.divide(&worker.divided, doc):
         return False
-    n = 0
-    for i in range(doc.length):
-        n += not worker.tokens[i].is_space
-    if not new_sentence(whole, n, job.parser.n_lexical):
-        throw_no_memory()
-    n = 0
-    for i in range(doc.length):
-        if not worker.tokens[i].is_space:
-            whole.tokens[n] = i
-            fill_token(whole, n, worker.records[i], &worker.tokens[i], job.tags)
-            n += 1
-        elif job.parser.splits_blank_lines:
-            worker.tokens[i].is_blank_line = worker.records[i].atoms[0] == BLANK_LINE
-    job.clear_scratch(worker.thread)
-    find_starts(job, worker, doc)
-    first = 0
-    for i in range(1, n + 1):
-        if i == n or worker.starts[i]:
+    for i in range(1, worker.divided.whole.n + 1):
+        if i == worker.divided.whole.n or worker.divided.starts[i]:
             parse_sentence(job, worker, doc, first, i)
             first = i
     return True
-
-
-cdef int ask_boundary(
-    const ParserC* parser, SentenceC* whole, int token, int last, int stage, feat_t* keys
-) noexcept nogil:
-    """Ask, for a stage, whether a sentence starts at a token, if the last one did at
-    another. RETURNS: The number of keys."""
-    cdef const FeaturesC* features = parser.boundary_features
-    cdef int[MAX_PLACES] places
-    cdef atom_t[MAX_SLOTS] values
-    find_boundary_places(whole, token, last, places)
-    read_slots(whole, features, 0, features.stage_ends[stage], places, values)
-    return ask_lines(
-        features.stages[stage], parser.boundaries.weights, values, keys
-    )
-
-
-cdef bint is_start(
-    const ParserC* parser, SentenceC* whole, int token, int last, feat_t* keys, int n_keys
-) noexcept nogil:
-    """Whether a sentence starts at a token, whose first stage was asked for."""
-    cdef Sums sums
-    cdef ChoiceC choice
-    cdef int stage = 0
-    memset(&sums, 0, sizeof(Sums))
-    while True:
-        parser.boundaries.add_values(&sums, parser.boundaries.weights, keys, n_keys)
-        choice = choose(&sums, 3)
-        if choice.lead >= get_margin(
-            parser.boundary_margins, stage, parser.boundaries.program.n_stages
-        ):
-            return choice.label == 1
-        stage += 1
-        n_keys = ask_boundary(parser, whole, token, last, stage, keys)
-
-
-cdef void find_starts(ParsingRun job, Worker* worker, const SequenceC* doc) noexcept nogil:
-    """Find where sentences start. Those that are set are kept."""
-    cdef const ParserC* parser = &job.parser
-    cdef SentenceC* whole = &worker.whole
-    cdef uint8_t* starts = job.starts + doc.offset
-    # The keys of a token, and those of the next one, which are asked for ahead: most
-    # often no sentence starts between them.
-    cdef feat_t[2][MAX_KEYS] keys
-    cdef int[2] n_keys
-    cdef int asked = NONE
-    cdef int asked_last = NONE
-    cdef int i, token, last, given
-    worker.starts.assign(whole.n + 1, False)
-    start(whole)
-    last = 0
-    token = 0
-    for i in range(whole.n):
-        # White space belongs to the token before it, but a start that is set there is
-        # as good as one at the next token, and so is a blank line unless that one must
-        # not start a sentence.
-        given = worker.tokens[whole.tokens[i]].sent_start
-        if given == 0 and parser.rules != NULL and parser.rules.joined[whole.tokens[i]]:
-            given = -1
-        while token < whole.tokens[i]:
-            if worker.tokens[token].sent_start == 1 or (
-                given == 0 and worker.tokens[token].is_blank_line
-            ):
-                given = 1
-            token += 1
-        token += 1
-        if i == 0 or given != 0 or parser.boundaries == NULL:
-            worker.starts[i] = i == 0 or given == 1
-        else:
-            if asked != i or asked_last != last:
-                n_keys[i & 1] = ask_boundary(parser, whole, i, last, 0, keys[i & 1])
-            if i + 1 < whole.n:
-                asked = i + 1
-                asked_last = last
-                n_keys[asked & 1] = ask_boundary(
-                    parser, whole, asked, last, 0, keys[asked & 1]
-                )
-            worker.starts[i] = is_start(
-                parser, whole, i, last, keys[i & 1], n_keys[i & 1]
-            )
-        if worker.starts[i]:
-            last = i
-            starts[whole.tokens[i] if i else 0] = True
-    if whole.n == 0 and doc.length:
-        starts[0] = True
-    # White space is attached to the word before it, or to the first one.
-    last = 0
-    for i in range(doc.length):
-        if not worker.tokens[i].is_space:
-            last = i
-        else:
-            if last == 0 and whole.n:
-                last = whole.tokens[0]
-            job.heads[doc.offset + i] = last
-            job.labels[doc.offset + i] = 0xFFFE if last != i else 0xFFFF
 
 
 cdef void parse_sentence(
     ParsingRun job, Worker* worker, const SequenceC* doc, int first, int end
 ) noexcept nogil:
     """Start on a sentence, as soon as there is room for it."""
-    cdef SentenceC* whole = &worker.whole
+    cdef SentenceC* whole = &worker.divided.whole
     cdef Run* run
     cdef int i, number
     while worker.idle.empty():

@@ -12,64 +12,40 @@ from ...base.settings import LearnerSettings
 from ...base.templates import Templates
 from ...core.forms.slots import NarrowScorer, WideScorer
 from ...core.learner import Learner
-from ...core.model_file import require
 from ...core.recorder import Recorder
 from ...spacy_io.annotations import read_tags
-from ...spacy_io.lexemes import LEXICAL_COLUMNS, LexemeReader
-from ...spacy_io.tokens import find_words, read_sent_starts
+from ...spacy_io.lexemes import LEXICAL_COLUMNS
+from ...spacy_io.tokens import find_words
 from ..classifier import Classifier, SlotForm, check_count, find_columns
-from ..engine import Engine, Margin, Snapshot, Start
-from ..evidence import Evidence, mark_known, scale_leads
+from ..engine import Margin, Start
+from ..evidence import Evidence, scale_leads
 from ..folds import get_fold
 from ..margins import scale_margins
 from ..word_classes import WordResources
-from ..word_tables import is_lookup
 from .batch import ParseBatch
-from .constraints import FREE, Constraints, mend_trees
-from .decode import ROOT, SPACE, parse
+from .constraints import FREE, Constraints
+from .decode import parse
 from .explain import ParseExplanation, explain_trees
-from .features import Features, TagMap
+from .features import Features
 from .gold import (
     GoldParse,
     TaggedWords,
     boundary_gold,
-    find_anchors,
     gold_starts,
-    learn_words,
 )
 from .places import ACTION_PLACES, ACTIONS, BOUNDARY_PLACES, LABEL_PLACES, PLACES
 from .reranker import SCALE as RANK_SCALE
 from .reranker import TRAINING_BRANCHES, TRAINING_LEAD, Reranker
 from .train import TransitionExamples
+from .tree_engine import TreeEngine, boundary_margin
 
 # See LearnerSettings.
 DEFAULTS = {"predicted_history": 0.9, "word_dropout": 0.05}
 # See Classifier.
 EARLY_SHARE = 0.625
-# By how much the margin of boundaries is larger than that of transitions: few tokens start
-# a sentence, and one that is missed spoils two of them. Less than 1.6 lost some on
-# development data.
-BOUNDARY_CAUTION = 1.75
 
 
-class ParserSnapshot(Snapshot):
-    """See Snapshot.
-
-    tags (TagMap): The parts of speech that go with tags.
-    """
-
-    def __init__(
-        self,
-        labels: tuple[str, ...],
-        reader: LexemeReader,
-        scorers: dict[str, Any],
-        tags: TagMap,
-    ) -> None:
-        super().__init__(labels, reader, scorers)
-        self.tags = tags
-
-
-class ParsingEngine(Engine):
+class ParsingEngine(TreeEngine):
     """A parser's templates, weights, and what it knows about words and tags.
 
     actions (Templates), labels (Templates), boundaries (Templates): The templates for
@@ -87,11 +63,9 @@ class ParsingEngine(Engine):
     """
 
     task = "parsing"
-    min_labels = 0
-    max_labels = (1 << 15) - 2
     knobs: ClassVar[dict[str, str]] = {"margin": "actions", "label_margin": "labels"}
-    run_time_settings = ("split_blank_lines",)
-    copies_tables = True
+    knob_settings = ("margin", "label_margin", "branches", "branch_lead")
+    examples_type = TransitionExamples
 
     def __init__(
         self,
@@ -157,18 +131,8 @@ class ParsingEngine(Engine):
         )
         if folds:
             parts[-1].bind(lexical)
-        # Whether a blank line ends a sentence, if that is set.
-        self.split_blank_lines: bool | None = None
+        self._boundary_features = self._features[2]
         super().__init__(parts, lexical, resources)
-
-    def _reset(self) -> None:
-        super()._reset()
-        # Whether a blank line ends a sentence in the training data.
-        self._blank_lines_split = True
-        # It is there once the engine is initialized.
-        self._tags: Any = None
-        # Whether it has learned from docs with tags.
-        self.reads_tags = False
 
     @property
     def actions(self) -> Any:
@@ -176,40 +140,14 @@ class ParsingEngine(Engine):
         return self.parts["actions"]
 
     @property
-    def arcs(self) -> Any:
-        """The classifier of labels."""
-        return self.parts["labels"]
-
-    @property
-    def boundaries(self) -> Any:
-        """The classifier of boundaries."""
-        return self.parts["boundaries"]
-
-    @property
     def reranker(self) -> Any:
         """The reranker, or None."""
         return self.parts.get(Reranker.name)
 
-    @property
-    def n_outputs(self) -> int:
-        return len(self.labels)
-
-    @property
-    def splits_blank_lines(self) -> bool:
-        """Whether a blank line ends a sentence: as it is set or, failing that, as the
-        training data have it."""
-        if self.split_blank_lines is None:
-            return self._blank_lines_split
-        return self.split_blank_lines
-
     def _initialize(self, examples: list[TaggedWords], start: Start) -> None:
-        facts = learn_words(examples)
-        self._reader = self._make_reader(facts.classes, start)
-        self._tags = facts.tags
-        self._blank_lines_split = facts.splits_blank_lines
-        self._start(start, facts.n_tokens)
+        super()._initialize(examples, start)
         if self.reranker is not None:
-            self.reranker.set_size(facts.n_tokens)
+            self.reranker.set_size(self._n_tokens)
             for part in (self.actions, self.arcs):
                 part.start_folds(self.n_folds, lambda fold: fold + 1)
 
@@ -330,7 +268,7 @@ class ParsingEngine(Engine):
                 scale_margins(margin, self.n_stages, actions.scale),
                 scale_margins(label_margin, self.arcs.n_stages, labels.scale),
                 scale_margins(
-                    _boundary_margin(margin), self.boundaries.n_stages, boundaries.scale
+                    boundary_margin(margin), self.boundaries.n_stages, boundaries.scale
                 ),
             ),
             n_threads,
@@ -344,22 +282,6 @@ class ParsingEngine(Engine):
             rules=None if constraints is None else constraints.to_rules(),
         )
         batch.made_by = snapshot
-        return batch
-
-    def predict_within(
-        self, doc: Doc, constraints: Constraints, **knobs: Any
-    ) -> ParseBatch | None:
-        """Predict trees of a doc that have the links which are set, and none that are
-        forbidden. RETURNS (ParseBatch): The trees, or None if there are no such trees."""
-        batch = self.predict([doc], constraints=constraints, **knobs)
-        mended = mend_trees(doc, batch.heads, batch.starts, constraints)
-        if mended is None:
-            return None
-        if (mended != FREE).any():
-            # All is set now, and links get their labels.
-            heads = np.where(mended == FREE, constraints.heads, mended)
-            constraints = constraints.with_heads(heads)
-            batch = self.predict([doc], constraints=constraints, **knobs)
         return batch
 
     def predict_several(
@@ -384,16 +306,6 @@ class ParsingEngine(Engine):
 
     def get_counts(self, batch: ParseBatch) -> dict[str, np.ndarray]:
         return {"actions": batch.action_counts, "labels": batch.label_counts}
-
-    def judge(self, batch: ParseBatch, golds: Sequence[GoldParse]) -> np.ndarray:
-        """Which arcs are right, with their labels as far as these are known."""
-        heads = np.concatenate([gold.heads for gold in golds])
-        labels = np.concatenate([gold.labels for gold in golds])
-        own = np.concatenate([np.arange(len(gold.heads)) for gold in golds])
-        is_right = (batch.heads == heads) & (
-            (batch.labels == labels) | (heads == own) | (labels < 0)
-        )
-        return mark_known(is_right, heads >= 0)
 
     @property
     def n_groups(self) -> int:
@@ -434,61 +346,17 @@ class ParsingEngine(Engine):
             self.arcs.templates.checkpoints,
         )
 
-    def _guess(self, docs: list[Doc]) -> ParseBatch:
-        lengths = np.array([len(doc) for doc in docs], dtype="int64")
-        offsets = np.cumsum(lengths) - lengths
-        unknown = [np.full(n, -1, dtype="int32") for n in lengths]
-        golds = [
-            GoldParse(doc, heads, heads, read_sent_starts(doc))
-            for doc, heads in zip(docs, unknown, strict=True)
-        ]
-        words = [find_anchors(gold, self.splits_blank_lines) for gold in golds]
-        known = np.concatenate([starts for starts, _ in words])
-        undivided = self._training_batch(golds, np.zeros(len(known), "uint8"))
-        starts = undivided.guess_boundaries(
-            self._features[2], self.boundaries.learners[0], known
-        )
-        # A doc starts with its first token, white space or not.
-        starts[
-            [o + a[0] for o, (_, a) in zip(offsets, words, strict=True) if len(a)]
-        ] = 0
-        starts[offsets[lengths > 0]] = 1
-        heads, labels = self._training_batch(golds, starts).guess(
+    def _guess_trees(
+        self, examples: TransitionExamples
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return examples.guess(
             *self._features[:2], self.actions.learners[0], self.arcs.learners[0]
         )
-        own = np.concatenate([np.arange(n, dtype="int32") for n in lengths])
-        anchors = np.concatenate([anchors for _, anchors in words])
-        is_root = heads == -1
-        heads -= np.repeat(offsets, lengths).astype("int32")
-        heads[is_root] = anchors[is_root]
-        labels[is_root] = np.where(anchors == own, ROOT, SPACE)[is_root]
-        counts = [np.zeros(one.n_stages, "uint64") for one in (self.actions, self.arcs)]
-        return ParseBatch(
-            heads, labels.astype("uint16"), starts, np.cumsum(lengths), *counts
-        )
-
-    def _make_snapshot(self, scorers: dict[str, Any]) -> ParserSnapshot:
-        return ParserSnapshot(self.labels, self._reader, scorers, self._tags)
-
-    def _get_extra(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        meta = {
-            "reads_tags": self.reads_tags,
-            "split_blank_lines": self._blank_lines_split,
-        }
-        return meta, {"tag_keys": self._tags.keys, "tag_values": self._tags.values}
 
     def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         if (self.reranker is not None) != (Reranker.name in meta["parts"]):
             raise ValueError(Errors.DS121)
-        require({"tag_keys", "tag_values"} <= set(arrays), "it lacks a section")
-        keys, values = arrays["tag_keys"].copy(), arrays["tag_values"].copy()
-        is_good = is_lookup(keys, values, "uint8") and int(keys.min(initial=1)) > 0
-        require(is_good, "its table of tags is malformed")
-        splits: Any = meta.get("split_blank_lines", True)
-        require(isinstance(splits, bool), "what it says about blank lines is malformed")
-        self._tags = TagMap(keys, values)
-        self._blank_lines_split = splits
-        self.reads_tags = meta.get("reads_tags") is True
+        super()._load_extra(meta, arrays)
 
     def _get_arguments(self) -> dict[str, Any]:
         reranker = self.reranker
@@ -509,23 +377,3 @@ class ParsingEngine(Engine):
         # A parser without labels still has to number them.
         fixed = {"actions": len(ACTIONS), "boundaries": 2, Reranker.name: 0}
         return fixed.get(part, max(1, len(labels)))
-
-    def _training_batch(
-        self, batch: list[GoldParse], starts: np.ndarray
-    ) -> TransitionExamples:
-        return TransitionExamples(
-            [gold.doc for gold in batch],
-            np.concatenate([gold.heads for gold in batch], dtype="int32"),
-            np.concatenate([gold.labels for gold in batch], dtype="int32"),
-            starts,
-            self._training_lexicon,
-            self._reader,
-            self._tags,
-        )
-
-
-def _boundary_margin(margin: Margin) -> float:
-    """The margin of boundaries; a list is one for the stages of transitions."""
-    if isinstance(margin, list):
-        margin = max(margin, default=np.inf)
-    return BOUNDARY_CAUTION * margin

@@ -19,3 +19,4 @@ cdef class Rules:
 
 
 cdef int restrict(const SentenceC* s, const RulesC* rules, int valid) noexcept nogil
+cdef bint is_forbidden(const RulesC* rules, int child, int head) noexcept nogil

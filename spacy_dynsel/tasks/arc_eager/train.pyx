@@ -69,21 +69,6 @@ cdef class TransitionExamples(Examples):
     labels (array): For each token the label of its arc, or -1.
     starts (array): For each token whether a sentence starts there.
     """
-    cdef vector[ParseTokenC] tokens
-    cdef vector[int] ends             # of sentences
-    cdef vector[int] docs_of          # the first token of a sentence's doc
-    cdef const int32_t[::1] heads
-    cdef const int32_t[::1] labels
-    cdef int highest                  # of the labels
-    cdef TagMap tags
-    # Of one sentence
-    cdef SentenceC sentence
-    cdef SentenceC branch
-    cdef vector[uint8_t] all_labels
-    cdef vector[int] local_labels     # or NONE
-    cdef vector[int] local_of
-    cdef GoldTree gold
-
     def __init__(
         self,
         list docs not None,
