@@ -1,5 +1,7 @@
 import numpy as np
 
+from .rows import Rows
+
 MOST_LABELS: int
 LONGEST: int
 HIGHEST_ORDER: int
@@ -66,7 +68,10 @@ class Level:
         dropout: float = 0.0,
         seed: int = 0,
     ) -> float: ...
-    def finish(self) -> None: ...
+    def finish(self, least: float = 0) -> None: ...
+    def round(self) -> None: ...
+    def pack(self) -> Rows: ...
+    def unpack(self, rows: Rows) -> None: ...
     def judge(
         self,
         sequences: Sequences,

@@ -3,12 +3,13 @@ import numpy as np
 
 from cython.operator cimport dereference as deref
 from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from ..core.cascade cimport (
     LABEL_BITS,
     MAX_ORDER,
+    SCORE_BITS,
     SCORE_UNIT,
     CascadeScratch,
     LatticeC,
@@ -20,6 +21,7 @@ from ..core.cascade cimport (
 )
 
 from ..base.errors import Errors
+from .rows import Rows, pack
 
 # The largest label stands for what is beyond the start.
 cdef enum:
@@ -342,9 +344,22 @@ cdef class Level:
                 )
         return loss
 
-    def finish(self) -> None:
-        """End learning: averaged weights take the place of the last ones."""
+    def finish(self, float least=0) -> None:
+        """End learning: averaged weights take the place of the last ones, and are rounded.
+
+        least (float): Smaller weights are dropped.
+        """
         self.weights.average()
+        self.weights.tidy(least)
+
+    def round(self) -> None:
+        """Round weights, as finish does, after they were learned a bit more."""
+        self.weights.tidy(0)
+
+    def pack(self) -> Rows:
+        """The rounded weights."""
+        keys, weights = self.get_weights()
+        return pack(keys, weights, self.weights.find_exponent())
 
     def judge(
         self,
@@ -505,6 +520,29 @@ cdef class Level:
         order = np.flatnonzero(rows.any(axis=1))
         order = order[np.argsort(keys[order])]
         return keys[order], np.ascontiguousarray(rows[order])
+
+    def unpack(self, rows: Rows) -> None:
+        """Use rounded weights, in a level that is new otherwise."""
+        cdef const uint64_t[::1] keys
+        cdef const uint32_t[::1] starts
+        cdef const uint16_t[::1] labels
+        cdef const int16_t[::1] values
+        cdef double step
+        cdef size_t width = self.weights.table.width
+        cdef size_t row
+        cdef Py_ssize_t i
+        cdef uint32_t j
+        check(
+            self.weights.table.keys.empty() and isinstance(rows, Rows)
+            and rows.fits(self.weights.n_labels),
+            "the weights of a level",
+        )
+        keys, starts, labels, values, _ = rows
+        step = 2.0 ** (rows.shift - SCORE_BITS)
+        for i in range(keys.shape[0]):
+            row = self.weights.table.claim(keys[i])
+            for j in range(starts[i], starts[i + 1]):
+                self.weights.table.values[row * width + labels[j]] = values[j] * step
 
     def set_weights(
         self, const uint64_t[::1] keys not None, const float[::1] values not None

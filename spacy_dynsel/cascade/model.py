@@ -9,8 +9,9 @@ import numpy as np
 
 from ..base.errors import Errors
 from ..core.model_file import FileData, dump_model, load_model, require
-from .decoding import decode
+from .decoding import Decoder
 from .levels import LONGEST, MOST_LABELS, Lattices, Level, Sequences
+from .rows import Rows
 from .settings import CascadeSettings, check_alpha, to_number
 from .training import Training, join_positions, make_level
 
@@ -79,9 +80,11 @@ class Cascade:
         self.n_labels = 0
         self.reports: list[LevelReport] = []
         self._alphas: list[float | None] = []
-        self._filters: list[Level] = []
-        # By order.
-        self._finals: dict[int, Level] = {}
+        # The weights of each level by its name; and levels that were needed to learn or to
+        # look at lattices, decoders that were needed to label.
+        self._rows: dict[str, Rows] = {}
+        self._levels: dict[str, Level] = {}
+        self._decoders: dict[int, Decoder] = {}
 
     def fit(
         self,
@@ -113,17 +116,18 @@ class Cascade:
             raise ValueError(Errors.DS240)
         folds = get_folds(groups, len(sequences), settings.folds)
         training = Training(settings, sequences, n_labels, folds)
-        filters, finals, reports = [], {}, []
+        rows, reports = {}, []
         epsilons = settings.get_epsilons()
         for order in range(settings.first_order, settings.order + 1):
             if order == settings.order or settings.every_order:
-                finals[order] = training.learn_labels()
+                rows[name_final(order)] = training.learn_labels().pack()
             if order < settings.order:
                 found = training.add_filter(epsilons[order - settings.first_order])
-                filters.append(found.level)
+                rows[name_filter(len(reports))] = found.level.pack()
                 reports.append(LevelReport(order, *found[1:]))
         self.n_labels = n_labels
-        self._filters, self._finals, self.reports = filters, finals, reports
+        self._rows, self.reports = rows, reports
+        self._levels, self._decoders = {}, {}
         self._alphas = [report.alpha for report in reports]
         return self
 
@@ -188,10 +192,12 @@ class Cascade:
         self._check_labels(sequences)
         alphas = self._alphas if alpha is None else self._check_alphas(alpha)
         order = self.settings.order if order is None else order
-        if order not in self._finals:
+        if order not in self._final_orders:
             raise ValueError(
                 Errors.DS021.format(
-                    name="order", value=order, known=", ".join(map(str, self._finals))
+                    name="order",
+                    value=order,
+                    known=", ".join(map(str, self._final_orders)),
                 )
             )
         if n_threads < 1:
@@ -201,11 +207,9 @@ class Cascade:
                 )
             )
         n_filters = order - self.settings.first_order
-        labels, leads, counts = decode(
+        labels, leads, counts = self._get_decoder(order).decode(
             sequences,
-            [*self._filters[:n_filters], self._finals[order]],
             [to_number(one) for one in alphas[:n_filters]],
-            self.settings.first_order,
             with_leads,
             n_threads,
         )
@@ -240,7 +244,7 @@ class Cascade:
                 "grams": step.lattices.count() / n,
                 "states": step.lattices.count(states=True) / n,
             }
-            if step.order in self._finals:
+            if step.order in self._final_orders:
                 labelled = self._predict(sequences, step.order, False, 1).labels
                 right = (labelled == gold) | ~known
                 whole = join_positions(sequences, right, np.logical_and)
@@ -295,7 +299,8 @@ class Cascade:
         n = len(offsets) - 1 if len(offsets) else 0
         sequences = self._read_labelled(features, offsets, lengths, np.full(n, -1))
         alphas = self._alphas if alpha is None else self._check_alphas(alpha)
-        levels = [*self._filters, self._finals[self.settings.order]]
+        names = [*map(name_filter, range(self.settings.n_filters))]
+        levels = map(self._get_level, [*names, name_final(self.settings.order)])
         tables = []
         for level, step in zip(levels, self._filter(sequences, alphas), strict=True):
             table = np.full((n, self.n_labels), np.inf)
@@ -315,19 +320,20 @@ class Cascade:
         sequences = self._read_labelled(features, offsets, lengths, labels)
         *_, step = self._filter(sequences, self._alphas, keep_truth=True)
         settings = self.settings
-        level = make_level(settings, self.n_labels)
-        keys, values = self._finals[settings.order].get_weights()
-        level.set_weights(keys, values.reshape(-1))
+        name = name_final(settings.order)
+        level = self._make_level(name)
         level.learn_labels(
             sequences,
             step.lattices,
             np.arange(len(sequences), dtype="int64"),
             settings.cost if settings.final == "hinge" else 0.0,
         )
+        level.round()
         result = type(self)(settings)
         result.__dict__.update(self.__dict__)
         result._alphas = list(self._alphas)
-        result._finals = {**self._finals, settings.order: level}
+        result._rows = {**self._rows, name: level.pack()}
+        result._levels, result._decoders = {}, {}
         return result
 
     def _read_labelled(
@@ -358,7 +364,8 @@ class Cascade:
         lattices = Lattices(len(sequences), self.n_labels)
         lattices.start(sequences, self.settings.first_order)
         order = self.settings.first_order
-        for level, alpha in zip(self._filters, map(to_number, alphas), strict=True):
+        for i, alpha in enumerate(map(to_number, alphas)):
+            level = self._get_level(name_filter(i))
             limits = np.empty(sequences.n_positions)
             level.judge(sequences, lattices, ids, limits)
             # What an earlier level lost has no limit.
@@ -382,19 +389,45 @@ class Cascade:
             "n_labels": self.n_labels,
             "alphas": self._alphas,
             "reports": [asdict(report) for report in self.reports],
+            "shifts": {name: rows.shift for name, rows in self._rows.items()},
         }
         arrays = {}
-        for name, level in self._name_levels():
-            keys, values = level.get_weights()
-            arrays[f"{name}_keys"] = keys
-            arrays[f"{name}_values"] = values.reshape(-1).view("uint32")
+        for name, rows in self._rows.items():
+            for part, array in rows.to_arrays(self.n_labels).items():
+                arrays[f"{name}_{part}"] = array
         return meta, arrays
 
-    def _name_levels(self) -> list[tuple[str, Level]]:
-        return [
-            *((f"filter{i}", level) for i, level in enumerate(self._filters)),
-            *((f"final{order}", level) for order, level in self._finals.items()),
-        ]
+    @property
+    def _final_orders(self) -> list[int]:
+        """The orders at which there are levels that label."""
+        settings = self.settings
+        first = settings.first_order if settings.every_order else settings.order
+        return list(range(first, settings.order + 1))
+
+    def _make_level(self, name: str) -> Level:
+        level = make_level(self.settings, self.n_labels)
+        level.unpack(self._rows[name])
+        return level
+
+    def _get_level(self, name: str) -> Level:
+        """A level to look at lattices with."""
+        if name not in self._levels:
+            self._levels[name] = self._make_level(name)
+        return self._levels[name]
+
+    def _get_decoder(self, order: int) -> Decoder:
+        if order not in self._decoders:
+            settings = self.settings
+            n_filters = order - settings.first_order
+            names = [*map(name_filter, range(n_filters)), name_final(order)]
+            self._decoders[order] = Decoder(
+                [self._rows[name] for name in names],
+                self.n_labels,
+                settings.first_order,
+                settings.cliques == "states",
+                settings.pairs,
+            )
+        return self._decoders[order]
 
     @classmethod
     def from_bytes(cls, data: FileData) -> "Cascade":
@@ -429,33 +462,36 @@ class Cascade:
             len(result._alphas) == len(result.reports) == settings.n_filters,
             "it has other levels than its settings say",
         )
-        orders = (
-            range(settings.first_order, settings.order + 1)
-            if settings.every_order
-            else [settings.order]
-        )
-        result._filters = [
-            make_level(settings, result.n_labels) for _ in range(settings.n_filters)
-        ]
-        result._finals = {
-            order: make_level(settings, result.n_labels) for order in orders
-        }
-        for name, level in result._name_levels():
-            keys = arrays.get(f"{name}_keys", np.empty(0))
-            values = arrays.get(f"{name}_values", np.empty(0))
-            require(
-                keys.dtype == "uint64" and values.dtype == "uint32",
-                f"the weights of '{name}' are missing",
+        shifts = meta.get("shifts")
+        require(isinstance(shifts, dict), "it lacks its levels")
+        for name in (
+            *map(name_filter, range(settings.n_filters)),
+            *map(name_final, result._final_orders),
+        ):
+            start = f"{name}_"
+            parts = {
+                key.removeprefix(start): array
+                for key, array in arrays.items()
+                if key.startswith(start)
+            }
+            result._rows[name] = Rows.from_arrays(
+                parts, result.n_labels, shifts.get(name)
             )
-            try:
-                level.set_weights(keys, values.view("float32"))
-            except ValueError:
-                require(False, f"the weights of '{name}' are malformed")
         return result
 
     def _require_fitted(self) -> None:
-        if not self._finals:
+        if not self._rows:
             raise ValueError(Errors.DS242)
+
+
+def name_filter(number: int) -> str:
+    """What files call a level that filters."""
+    return f"filter{number}"
+
+
+def name_final(order: int) -> str:
+    """What files call a level that labels."""
+    return f"final{order}"
 
 
 def find_share(right: np.ndarray) -> float:

@@ -61,6 +61,8 @@ class CascadeSettings:
     cost (float): That cost.
     final_epochs (int): How often the last level sees the data.
     dropout (float): How often a feature of a position is left out while a level learns.
+    least_weight (float): Smaller weights are dropped when a level has learned, so that
+        files are smaller and features are looked at in less time.
     folds (int): The number of parts of the data. What a level learns from was filtered by
         levels that have not seen it.
     every_order (bool): Whether to learn to label at all orders, and not just at the
@@ -87,6 +89,7 @@ class CascadeSettings:
     cost: float = 1.0
     final_epochs: int = 10
     dropout: float = 0.0
+    least_weight: float = 0.0
     folds: int = 5
     every_order: bool = False
     keep_all: bool = True
@@ -107,6 +110,7 @@ class CascadeSettings:
             ("delta", 0.0),
             ("margin", 0.0),
             ("cost", 0.0),
+            ("least_weight", 0.0),
         ):
             check_number(name, getattr(self, name), least, 1e6, whole=False)
         check_number("dropout", self.dropout, 0.0, 0.99, whole=False)
@@ -171,6 +175,7 @@ def make_cascade_settings(
     cost: float = 6.5,
     final_epochs: int = 8,
     dropout: float = 0.1,
+    least_weight: float = 0.02,
     folds: int = 2,
     seed: int = 0,
 ) -> CascadeSettings:
@@ -192,6 +197,7 @@ def make_cascade_settings(
         cost=cost,
         final_epochs=final_epochs,
         dropout=dropout,
+        least_weight=least_weight,
         folds=folds,
         keep_all=False,
         seed=seed,

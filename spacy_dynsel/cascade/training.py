@@ -83,7 +83,7 @@ class Training:
                 settings.dropout,
                 settings.seed + epoch,
             )
-        level.finish()
+        level.finish(settings.least_weight)
         return level
 
     def learn_labels(self) -> Level:
@@ -101,7 +101,7 @@ class Training:
                 settings.dropout,
                 settings.seed + epoch,
             )
-        level.finish()
+        level.finish(settings.least_weight)
         return level
 
     def attempt(self, alpha: float, epsilon: float) -> Attempt:

@@ -1,5 +1,5 @@
-// Levels of rising order, one after the other: each scores the lattice that the one before
-// it left, all but the last filter it, and the last one finds the best path.
+// How the levels of a cascade learn. Each scores the lattice that the one before it left;
+// all but the last filter it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -16,54 +16,17 @@ struct CascadeScratch {
     std::vector<uint32_t> truth;
 };
 
-struct Cascade {
-    std::vector<const GramWeights*> levels;
-    std::vector<double> alphas;  // of all levels but the last; or minus infinity
-    int n_labels = 0;
-    int first_order = 1;
-    bool by_state = false;  // whether filters keep states, in place of edges
-
-    // A lattice of all paths.
-    static void start(int first_order, int n_labels, int length, const uint8_t* allowed,
-                      CascadeScratch& at) {
-        at.lattice.start(length, n_labels, allowed);
-        while (at.lattice.order < first_order) {
-            at.search.kept.assign(at.lattice.edges.size(), 1);
-            at.search.scores.assign(at.lattice.edges.size(), 0);
-            at.lattice.expand(at.search.kept, at.search.scores, n_labels, at.next);
-            std::swap(at.lattice, at.next);
-        }
+// A lattice of all paths.
+inline void start_lattice(int first_order, int n_labels, int length, const uint8_t* allowed,
+                          CascadeScratch& at) {
+    at.lattice.start(length, n_labels, allowed);
+    while (at.lattice.order < first_order) {
+        at.search.kept.assign(at.lattice.edges.size(), 1);
+        at.search.scores.assign(at.lattice.edges.size(), 0);
+        at.lattice.expand(at.search.kept, at.search.scores, n_labels, at.next);
+        std::swap(at.lattice, at.next);
     }
-
-    // Labels a sequence.
-    //
-    // leads: By how much the best path with another label is worse, by position; or null.
-    // counts: The number of n-grams that each level looked at is added to these.
-    void decode(const Positions& positions, int length, CascadeScratch& at,
-                int32_t* labels, double* leads, int64_t* counts) const {
-        start(first_order, n_labels, length, positions.allowed, at);
-        for (size_t level = 0; level < levels.size(); ++level) {
-            levels[level]->score(at.lattice, positions, at.grams, at.search.scores);
-            counts[level] += at.lattice.edges.size();
-            if (level + 1 == levels.size()) break;
-            at.search.run(at.lattice);
-            at.search.keep(at.lattice, by_state,
-                           at.search.find_limit(at.lattice, by_state, alphas[level]));
-            at.lattice.expand(at.search.kept, at.search.scores, n_labels, at.next);
-            std::swap(at.lattice, at.next);
-        }
-        if (leads == nullptr) {
-            at.search.decode(at.lattice);
-        } else {
-            at.search.run(at.lattice);
-            at.search.find_path(at.lattice);
-            at.search.find_leads(at.lattice, leads);
-            for (int t = 0; t < length; ++t) leads[t] /= SCORE_UNIT;
-        }
-        for (int t = 0; t < length; ++t)
-            labels[t] = at.lattice.edges[at.search.path[t]].label();
-    }
-};
+}
 
 // Leaves out features of sequences at random.
 struct Thinner {

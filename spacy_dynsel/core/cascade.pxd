@@ -1,7 +1,7 @@
 """Lattices of label n-grams, and the levels of a cascade that search them; see the
 headers. Where memory runs out, functions without "except +" unwind as in C++: call them
 below run_workers only."""
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
 
@@ -48,6 +48,7 @@ cdef extern from "lattice.hpp" namespace "dynsel" nogil:
 
 
 cdef extern from "gram_weights.hpp" namespace "dynsel" nogil:
+    const int SCORE_BITS
     const double SCORE_UNIT
 
     cdef cppclass RowTable:
@@ -78,6 +79,8 @@ cdef extern from "gram_weights.hpp" namespace "dynsel" nogil:
         void add_position(const uint32_t* keys, size_t n_keys, float* sums)
         void add_context(uint64_t gram, int n, float* sums)
         void average()
+        void tidy(float least)
+        int find_exponent()
 
 
 cdef extern from "cascade.hpp" namespace "dynsel" nogil:
@@ -86,23 +89,12 @@ cdef extern from "cascade.hpp" namespace "dynsel" nogil:
         Search search
         GramScratch grams
 
-    cdef cppclass CascadeC "dynsel::Cascade":
-        vector[const GramWeights*] levels
-        vector[double] alphas
-        int n_labels
-        int first_order
-        bool by_state
-        void decode(
-            const Positions& positions, int length, CascadeScratch& at, int32_t* labels,
-            double* leads, int64_t* counts
-        )
-
     cdef cppclass Thinner:
         double rate
         uint64_t state
         Positions thin(const Positions& whole, int length) except +
 
-    void start_lattice "dynsel::Cascade::start"(
+    void start_lattice(
         int first_order, int n_labels, int length, const uint8_t* allowed,
         CascadeScratch& at
     ) except +
@@ -119,3 +111,30 @@ cdef extern from "cascade.hpp" namespace "dynsel" nogil:
         GramWeights& weights, const LatticeC& lattice, const Positions& positions,
         const int32_t* labels, double cost, CascadeScratch& at
     ) except +
+
+
+cdef extern from "packed_cascade.hpp" namespace "dynsel" nogil:
+    cdef cppclass StoredRows:
+        const uint64_t* keys
+        const uint32_t* starts
+        const uint16_t* labels
+        const int16_t* values
+        size_t n
+        int shift
+
+    cdef cppclass PackedWeights:
+        int n_labels
+        int n_levels
+        void init(int n_labels, bool pairs, const vector[StoredRows]& levels) except +
+
+    cdef cppclass PackedScratch:
+        pass
+
+    cdef cppclass PackedCascade:
+        PackedWeights weights
+        int first_order
+        bool by_state
+        void decode(
+            const Positions& positions, int length, const double* alphas,
+            PackedScratch& at, int32_t* labels, double* leads, int64_t* counts
+        )

@@ -17,7 +17,8 @@
 namespace dynsel {
 
 // One is 2^16 in the integers that paths are added up of.
-constexpr double SCORE_UNIT = 65536;
+constexpr int SCORE_BITS = 16;
+constexpr double SCORE_UNIT = 1 << SCORE_BITS;
 // What one level says about an edge, at most: sums of five levels over 2^23 positions have
 // room in 64 bits.
 constexpr double MAX_SCORE = 1 << 20;
@@ -162,7 +163,31 @@ class GramWeights {
             table.values[i] -= table.moments[i] / static_cast<float>(n_steps);
     }
 
+    // Drops small weights and rounds the others to 15 bits, so that they take little room
+    // and that all sums of them are exact, in any order. Doing it again changes nothing.
+    void tidy(float least) {
+        const float unit = std::ldexp(1.0f, find_exponent());
+        for (float& value : table.values) {
+            const float rounded = std::nearbyint(value / unit);
+            value = std::fabs(value) < least
+                        ? 0.0f
+                        : unit * std::max(-MAX_STEPS, std::min(MAX_STEPS, rounded));
+        }
+    }
+
+    // The unit to which weights are rounded, as a power of two.
+    int find_exponent() const {
+        float most = 0;
+        for (float value : table.values) most = std::max(most, std::fabs(value));
+        int exponent = 0;
+        std::frexp(most, &exponent);
+        return std::max(exponent - WEIGHT_BITS, -SCORE_BITS);
+    }
+
   private:
+    static constexpr int WEIGHT_BITS = 14;
+    static constexpr float MAX_STEPS = (1 << WEIGHT_BITS) - 1;
+
     static uint64_t bias_key() { return 0; }
     // The labels of a context stand in at most 48 bits.
     static uint64_t context_key(uint64_t gram, int n) {

@@ -14,7 +14,7 @@ from helpers.reference_cascade import (
     feature_key,
     pair_key,
 )
-from spacy_dynsel.cascade.decoding import decode
+from spacy_dynsel.cascade.decoding import Decoder
 from spacy_dynsel.cascade.levels import Lattices, Level, Sequences
 
 N_FEATURES = 3
@@ -138,7 +138,14 @@ def test_decoding_equals_a_search_through_all_paths(case):
     results = case.reference.run(case.features)
     alphas = case.reference.alphas
     first = case.reference.first_order
-    labels, leads, counts = decode(case.sequences, case.levels, alphas, first, True, 1)
+    decoder = Decoder(
+        [level.pack() for level in case.levels],
+        case.reference.n_labels,
+        first,
+        case.reference.by_state,
+        case.reference.pairs,
+    )
+    labels, leads, counts = decoder.decode(case.sequences, alphas, True, 1)
     last = results[-1]
     assert last["scores"][tuple(labels.tolist())] == last["best"]
     assert counts.tolist() == [len(result["grams"]) for result in results]
@@ -147,7 +154,7 @@ def test_decoding_equals_a_search_through_all_paths(case):
             score for path, score in last["scores"].items() if path[t] != labels[t]
         ]
         assert lead == last["best"] - max(others, default=-np.inf)
-    plain, nothing, _ = decode(case.sequences, case.levels, alphas, first, False, 2)
+    plain, nothing, _ = decoder.decode(case.sequences, alphas, False, 2)
     assert nothing is None
     assert (plain == labels).all()
 
@@ -250,7 +257,9 @@ def test_labels_that_are_known_in_part_are_learned():
     for _ in range(20):
         level.learn_labels(sequences, lattices, np.zeros(1, dtype="int64"), 0.0)
     level.finish()
-    labels, _, _ = decode(sequences, [level], [], 2, False, 1)
+    labels, _, _ = Decoder([level.pack()], 2, 2, False, False).decode(
+        sequences, [], False, 1
+    )
     assert labels[0] == 1
 
 
@@ -268,7 +277,8 @@ def test_a_long_sequence():
         np.fill_diagonal(values, 1000.125)
         level.set_weights(keys, values.reshape(-1))
         levels.append(level)
-    labels, leads, counts = decode(sequences, levels, [0.5, 0.5], 1, True, 1)
+    decoder = Decoder([level.pack() for level in levels], 5, 1, False, False)
+    labels, leads, counts = decoder.decode(sequences, [0.5, 0.5], True, 1)
     assert (labels == gold).all()
     assert counts.tolist() == [5 * n, n, n]
     assert np.isinf(leads).all()

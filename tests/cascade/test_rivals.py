@@ -122,7 +122,7 @@ def test_scores_are_the_thresholds_that_keep_a_label():
     cascade = Cascade(settings).fit(*TRAIN)
     sequences = read_sequences(*TEST)
     lattices = make_lattices(sequences, 1)
-    [level] = cascade._filters
+    level = cascade._get_level("filter0")
     scores = find_scores(level, sequences, lattices, False)
     limits = np.empty(sequences.n_positions)
     everything = np.arange(len(sequences))

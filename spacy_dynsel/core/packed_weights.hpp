@@ -1,0 +1,276 @@
+// The weights of all levels of a cascade, made for use.
+//
+// Rows hold just the weights that are not zero. The rows of a feature stand together, one
+// for each level, so that a feature is looked up once a position. Rows of label n-grams are
+// found by their number, without a search, where there is room.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "gram_weights.hpp"
+#include "kernels.hpp"
+#include "large_pages.hpp"
+
+namespace dynsel {
+
+struct PackedWeight {
+    uint16_t label;
+    int16_t value;
+};
+
+// The rows of one level, as they are stored: sorted by their keys, labels rise in a row.
+struct StoredRows {
+    const uint64_t* keys;
+    const uint32_t* starts;  // of the weights of each row, and the end
+    const uint16_t* labels;
+    const int16_t* values;
+    size_t n;
+    int shift;  // a weight is worth two to the power of it, where one is SCORE_UNIT
+};
+
+// Numbers by 64-bit keys.
+class KeyIndex {
+  public:
+    static constexpr uint32_t NOTHING = 0xFFFFFFFF;
+
+    void init(size_t n) {
+        size_t size = 16;
+        while (size < 2 * n) size *= 2;
+        entries.assign(size, {0, NOTHING});
+    }
+
+    void prefetch(uint64_t key) const { DYNSEL_PREFETCH(&entries[place(key)]); }
+
+    uint32_t find(uint64_t key) const {
+        for (size_t i = place(key);; i = (i + 1) & (entries.size() - 1))
+            if (entries[i].key == key || entries[i].value == NOTHING)
+                return entries[i].value;
+    }
+
+    // A place for the value of a key; NOTHING if it is new. It needs room.
+    uint32_t& claim(uint64_t key) {
+        size_t i = place(key);
+        while (entries[i].value != NOTHING && entries[i].key != key)
+            i = (i + 1) & (entries.size() - 1);
+        entries[i].key = key;
+        return entries[i].value;
+    }
+
+  private:
+    struct Item {
+        uint64_t key;
+        uint32_t value;
+    };
+    std::vector<Item, LargePages<Item>> entries;  // a power of two
+
+    size_t place(uint64_t key) const {
+        return mix(0x243F6A8885A308D3u, key) & (entries.size() - 1);
+    }
+};
+
+// The weights of labels after the n labels before them, at one level.
+class ContextRows {
+  public:
+    struct Row {
+        const int16_t* dense;  // by label, or null
+        const PackedWeight* first;
+        const PackedWeight* end;
+
+        int32_t get(int label) const {
+            if (dense != nullptr) return dense[label];
+            const PackedWeight* found = std::lower_bound(
+                first, end, label, [](const PackedWeight& one, int other) {
+                    return one.label < other;
+                });
+            return found != end && found->label == label ? found->value : 0;
+        }
+    };
+
+    void init(int n_before, int n_labels) {
+        n = n_before;
+        width = static_cast<size_t>(n_labels) + 1;
+        size_t size = 1;
+        for (int i = 0; i < n && size <= MOST_DIRECT; ++i) size *= width;
+        direct.assign(size <= MOST_DIRECT ? size : 0, KeyIndex::NOTHING);
+    }
+
+    // rows: Those that belong here.
+    void fill(const StoredRows& stored, const std::vector<size_t>& rows) {
+        is_dense = rows.size() * width <= MOST_DENSE;
+        if (is_dense) dense.assign(rows.size() * width, 0);
+        starts.assign(1, 0);
+        if (direct.empty()) index.init(rows.size());
+        for (size_t r = 0; r < rows.size(); ++r) {
+            const uint64_t gram = stored.keys[rows[r]] & ((uint64_t{1} << 60) - 1);
+            if (direct.empty()) index.claim(gram) = static_cast<uint32_t>(r);
+            else direct[number(gram)] = static_cast<uint32_t>(r);
+            for (uint32_t i = stored.starts[rows[r]]; i < stored.starts[rows[r] + 1]; ++i) {
+                if (is_dense) dense[r * width + stored.labels[i]] = stored.values[i];
+                else sparse.push_back({stored.labels[i], stored.values[i]});
+            }
+            starts.push_back(static_cast<uint32_t>(sparse.size()));
+        }
+    }
+
+    // Finds the row of the last labels of a gram. RETURNS: Whether there is one.
+    bool find(uint64_t gram, Row& row) const {
+        if (starts.size() < 2) return false;
+        gram &= (uint64_t{1} << (LABEL_BITS * n)) - 1;
+        const uint32_t r = direct.empty() ? index.find(gram) : direct[number(gram)];
+        if (r == KeyIndex::NOTHING) return false;
+        row.dense = is_dense ? dense.data() + r * width : nullptr;
+        row.first = sparse.data() + starts[r];
+        row.end = sparse.data() + starts[r + 1];
+        return true;
+    }
+
+  private:
+    static constexpr size_t MOST_DIRECT = size_t{1} << 20;
+    static constexpr size_t MOST_DENSE = size_t{1} << 22;
+
+    int n = 1;
+    size_t width = 0;
+    bool is_dense = true;
+    std::vector<uint32_t> direct;  // the number of the row, by the number of the gram
+    KeyIndex index;                // the same, if there are too many grams
+    std::vector<int16_t> dense;
+    std::vector<PackedWeight> sparse;
+    std::vector<uint32_t> starts;
+
+    size_t number(uint64_t gram) const {
+        size_t result = 0;
+        for (int i = n - 1; i >= 0; --i)
+            result = result * width + ((gram >> (LABEL_BITS * i)) & LABEL_MASK);
+        return result;
+    }
+};
+
+// The weights of all levels.
+class PackedWeights {
+  public:
+    int n_labels = 0;
+    int n_levels = 0;
+    bool pairs = false;
+
+    // Where the rows of a feature are; NOTHING if it has none.
+    static constexpr uint32_t NOTHING = KeyIndex::NOTHING;
+
+    void init(int labels, bool with_pairs, const std::vector<StoredRows>& levels) {
+        n_labels = labels;
+        n_levels = static_cast<int>(levels.size());
+        pairs = with_pairs;
+        n_headers = (levels.size() + 1) / 2;
+        contexts.resize(levels.size() * (MAX_ORDER - 1));
+        biases.assign(levels.size() * labels, 0);
+        shifts.clear();
+        std::vector<size_t> rows;
+        size_t n_features = 0;
+        for (const StoredRows& level : levels) {
+            shifts.push_back(level.shift);
+            for (size_t r = 0; r < level.n; ++r) n_features += level.keys[r] >> 60 > 4;
+        }
+        features.init(n_features);
+        for (size_t i = 0; i < levels.size(); ++i) {
+            for (int n = 1; n < MAX_ORDER; ++n) {
+                ContextRows& table = contexts[i * (MAX_ORDER - 1) + n - 1];
+                rows.clear();
+                for (size_t r = 0; r < levels[i].n; ++r)
+                    if (static_cast<int>(levels[i].keys[r] >> 60) == n) rows.push_back(r);
+                table.init(n, labels);
+                table.fill(levels[i], rows);
+            }
+            for (size_t r = 0; r < levels[i].n; ++r)
+                if (levels[i].keys[r] == 0)
+                    for (uint32_t w = levels[i].starts[r]; w < levels[i].starts[r + 1]; ++w)
+                        if (levels[i].labels[w] < labels)
+                            biases[i * labels + levels[i].labels[w]] = levels[i].values[w];
+        }
+        fill_pool(levels);
+    }
+
+    int shift(int level) const { return shifts[level]; }
+    const int32_t* bias(int level) const { return biases.data() + level * n_labels; }
+    const ContextRows& context(int level, int n) const {
+        return contexts[level * (MAX_ORDER - 1) + n - 1];
+    }
+    void prefetch(uint32_t key) const { features.prefetch(FEATURE | key); }
+    void prefetch_row(uint32_t row) const { DYNSEL_PREFETCH(&pool[row]); }
+    uint32_t find(uint32_t key) const { return features.find(FEATURE | key); }
+    uint32_t find_pair(uint32_t key, int label) const {
+        return features.find(PAIR | uint64_t(label) << 32 | key);
+    }
+
+    // Adds what a feature says about each label at the first level.
+    void add_first(uint32_t row, int32_t* sums) const {
+        const PackedWeight* weight = pool.data() + row + n_headers;
+        for (const PackedWeight* end = weight + pool[row].label; weight < end; ++weight)
+            sums[weight->label] += weight->value;
+    }
+
+    // The same at a range of levels, whose sums stand one after the other.
+    void add_levels(uint32_t row, int first, int end, int32_t* sums) const {
+        const PackedWeight* weight = pool.data() + row + n_headers;
+        for (int level = 0; level < end; ++level) {
+            const int n = count(row, level);
+            if (level >= first) {
+                for (int i = 0; i < n; ++i) sums[weight[i].label] += weight[i].value;
+                sums += n_labels;
+            }
+            weight += n;
+        }
+    }
+
+  private:
+    static constexpr uint64_t FEATURE = uint64_t{5} << 60;
+    static constexpr uint64_t PAIR = uint64_t{6} << 60;
+
+    size_t n_headers = 1;
+    KeyIndex features;
+    // Rows of a feature: how many weights each level has, two counts an item; the weights.
+    std::vector<PackedWeight, LargePages<PackedWeight>> pool;
+    std::vector<ContextRows> contexts;  // by level and number of labels
+    std::vector<int32_t> biases;        // by level and label
+    std::vector<int> shifts;
+
+    int count(uint32_t row, int level) const {
+        const PackedWeight& header = pool[row + level / 2];
+        return level % 2 ? static_cast<uint16_t>(header.value) : header.label;
+    }
+
+    void fill_pool(const std::vector<StoredRows>& levels) {
+        std::vector<size_t> at(levels.size(), 0);
+        pool.clear();
+        for (;;) {
+            uint64_t key = std::numeric_limits<uint64_t>::max();
+            for (size_t i = 0; i < levels.size(); ++i) {
+                while (at[i] < levels[i].n && levels[i].keys[at[i]] >> 60 < 5) ++at[i];
+                if (at[i] < levels[i].n) key = std::min(key, levels[i].keys[at[i]]);
+            }
+            if (key == std::numeric_limits<uint64_t>::max()) break;
+            const size_t row = pool.size();
+            if (row + n_headers >= NOTHING) throw std::bad_alloc();
+            features.claim(key) = static_cast<uint32_t>(row);
+            pool.resize(row + n_headers, {0, 0});
+            for (size_t i = 0; i < levels.size(); ++i) {
+                if (at[i] >= levels[i].n || levels[i].keys[at[i]] != key) continue;
+                const uint32_t first = levels[i].starts[at[i]];
+                const uint32_t end = levels[i].starts[at[i] + 1];
+                uint16_t n = 0;
+                for (uint32_t w = first; w < end; ++w)
+                    // A position says nothing about the end.
+                    if (levels[i].labels[w] < n_labels) {
+                        pool.push_back({levels[i].labels[w], levels[i].values[w]});
+                        ++n;
+                    }
+                if (i % 2) pool[row + i / 2].value = static_cast<int16_t>(n);
+                else pool[row + i / 2].label = n;
+                ++at[i];
+            }
+        }
+    }
+};
+
+}  // namespace dynsel
