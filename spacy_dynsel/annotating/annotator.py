@@ -123,7 +123,9 @@ class Annotator:
     def settings(self) -> dict[str, Any]:
         """The settings that matter for what comes out."""
         apart = ("pipeline", "journal", "max_rows", "max_chars")
-        return {name: value for name, value in asdict(self).items() if name not in apart}
+        return {
+            name: value for name, value in asdict(self).items() if name not in apart
+        }
 
     @overload
     def __call__(self, batch: pa.Table) -> pa.Table: ...
@@ -135,7 +137,9 @@ class Annotator:
         if isinstance(batch, pa.Table):
             return self._annotate_table(batch)
         if isinstance(batch, pa.RecordBatch):
-            [result] = self._annotate_table(pa.table(batch)).combine_chunks().to_batches()
+            [result] = (
+                self._annotate_table(pa.table(batch)).combine_chunks().to_batches()
+            )
             return result
         if isinstance(batch, Iterable) and not isinstance(batch, (str, bytes, dict)):
             return self._annotate_batches(batch)
@@ -175,10 +179,14 @@ class Annotator:
         schema = make_schema(self.columns, confidence=self.confidence, kept=kept)
         schema = add_metadata(schema, self.describe())
         batches = list(self.annotate_rows(rows))
-        return pa.Table.from_batches(
-            [batch.replace_schema_metadata(schema.metadata) for batch in batches],
-            schema=schema,
-        ) if batches else schema.empty_table()
+        return (
+            pa.Table.from_batches(
+                [batch.replace_schema_metadata(schema.metadata) for batch in batches],
+                schema=schema,
+            )
+            if batches
+            else schema.empty_table()
+        )
 
     def _read_rows(self, table: pa.Table) -> Rows:
         texts = get_strings(table, self.text_column, "text", "text_column")
@@ -201,7 +209,9 @@ class Annotator:
         start = n_chars = 0
         for i, text in enumerate(texts):
             n = 0 if text is None or len(text) > self.max_length else len(text)
-            if i > start and (n_chars + n > self.max_chars or i - start == self.max_rows):
+            if i > start and (
+                n_chars + n > self.max_chars or i - start == self.max_rows
+            ):
                 yield start, i
                 start, n_chars = i, 0
             n_chars += n
@@ -256,9 +266,7 @@ class Annotator:
             return CorpusErrors.DS315.format(n=len(text), most=self.max_length)
         return None
 
-    def _make_input(
-        self, nlp: Language, rows: Rows, i: int
-    ) -> Callable[[], str | Doc]:
+    def _make_input(self, nlp: Language, rows: Rows, i: int) -> Callable[[], str | Doc]:
         if rows.words is None:
             text: Any = rows.texts[i]
             return lambda: text
@@ -333,4 +341,8 @@ def get_strings(
 
 def combine(column: pa.ChunkedArray) -> pa.Array:
     """One array of all chunks."""
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return (
+        pa.concat_arrays(column.chunks)
+        if column.num_chunks
+        else pa.array([], column.type)
+    )

@@ -94,7 +94,10 @@ class DocColumns:
         starts = values == 1
         first = self.offsets[:-1][self.lengths > 0]
         starts[first] = True
-        is_set = self._is_set(values | self.values[DEP])
+        # The first token of a Doc starts a sentence whether anybody has looked or not.
+        known = values | self.values[DEP]
+        known[first] = self.values[DEP][first]
+        is_set = self._is_set(known) | (self.lengths == 1)
         places = np.flatnonzero(starts)
         numbers = self._to_numbers(self._count_tokens()[places])
         return self._make_lists(numbers, is_set, np.searchsorted(places, self.offsets))

@@ -290,7 +290,11 @@ def make_empty_schema(job: Job) -> pa.Schema:
     schema = job.annotator.schema
     if "text" in job.annotator.keep:
         schema = schema.append(pa.field("text", pa.string()))
-    return schema.append(pa.field(META, pa.string())) if job.part.format == "jsonl" else schema
+    return (
+        schema.append(pa.field(META, pa.string()))
+        if job.part.format == "jsonl"
+        else schema
+    )
 
 
 def remove_outdated(output: Path) -> None:

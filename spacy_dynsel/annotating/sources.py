@@ -66,7 +66,9 @@ def find_inputs(paths: Iterable[Path]) -> dict[str, Path]:
     for given in paths:
         files = [given]
         if given.is_dir():
-            files = [path for path in sorted(given.rglob("*")) if _is_input(path, given)]
+            files = [
+                path for path in sorted(given.rglob("*")) if _is_input(path, given)
+            ]
         elif not given.exists():
             reason = "there is no such file"
             raise ValueError(CorpusErrors.DS322.format(path=given, reason=reason))
@@ -157,7 +159,9 @@ def read_part(
     id_column (str): Where ids stand; nowhere if it is empty, and None for "id" where
         there is such a column. Without ids, rows are numbered.
     """
-    read = {"parquet": _read_parquet, "docbin": _read_docbin}.get(part.format, _read_lines)
+    read = {"parquet": _read_parquet, "docbin": _read_docbin}.get(
+        part.format, _read_lines
+    )
     try:
         yield from read(part, annotator, id_column)
     except (OSError, EOFError, pa.ArrowException) as error:
@@ -178,7 +182,10 @@ def _read_parquet(
         known = file.schema_arrow.names
         if id_column is None and "id" in known:
             id_column = "id"
-        wanted = {annotator.text_column: "text", **dict.fromkeys(annotator.keep, "keep")}
+        wanted = {
+            annotator.text_column: "text",
+            **dict.fromkeys(annotator.keep, "keep"),
+        }
         wanted |= {id_column: "ids"} if id_column else {}
         for name, what in wanted.items():
             if name not in known:
@@ -187,7 +194,9 @@ def _read_parquet(
                         where=f"'{part.path}'",
                         name=name,
                         what=what,
-                        option="--keep" if what == "keep" else f"--{what.rstrip('s')}-column",
+                        option="--keep"
+                        if what == "keep"
+                        else f"--{what.rstrip('s')}-column",
                         known=", ".join(known),
                     )
                 )

@@ -96,7 +96,11 @@ def annotate_cli(
 
 
 def annotate_corpus(
-    pipeline: str, inputs: list[Path], output: Path, settings: dict[str, Any], **how: Any
+    pipeline: str,
+    inputs: list[Path],
+    output: Path,
+    settings: dict[str, Any],
+    **how: Any,
 ) -> None:
     """Annotate files, and say how far it is.
 
@@ -142,9 +146,7 @@ def show_text(nlp: Language, text: str, disable: list[str] | None = None) -> Non
         seconds = time.perf_counter() - start
     rows = [describe(doc, i) for i in range(len(doc))]
     # Columns that nothing has set say nothing.
-    shown = [
-        k for k, name in enumerate(HEADER) if k < 2 or any(row[k] for row in rows)
-    ]
+    shown = [k for k, name in enumerate(HEADER) if k < 2 or any(row[k] for row in rows)]
     msg.table(
         [[row[k] for k in shown] for row in rows],
         header=[HEADER[k] for k in shown],

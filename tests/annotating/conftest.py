@@ -16,13 +16,9 @@ def pipeline(tmp_path_factory):
     nlp.add_pipe("dynsel_tagger")
     nlp.add_pipe("dynsel_morphologizer")
     nlp.add_pipe("dynsel_parser", config={"model": {"folds": 0, "seeds": 1}})
-    nlp.add_pipe("dynsel_lemmatizer", config={"model": {"min_tree_freq": 1}})
+    nlp.add_pipe("dynsel_lemmatizer")
     nlp.add_pipe("dynsel_ner", config={"model": {"seeds": 1}})
-    docs = read_docs(nlp.vocab, "train", 150)
-    for doc in docs:
-        for token in doc:
-            token.lemma_ = token.lower_
-    examples = make_examples(nlp, docs)
+    examples = make_examples(nlp, read_docs(nlp.vocab, "train", 150))
     nlp.initialize(lambda: examples)
     learn(nlp, examples, 2)
     nlp.add_pipe("dangerous")

@@ -144,7 +144,10 @@ def test_the_citation_has_the_version():
 
 
 CODES = {
-    name for one in (Errors, CorpusErrors, Warnings) for name in vars(one) if not name.startswith("_")
+    name
+    for one in (Errors, CorpusErrors, Warnings)
+    for name in vars(one)
+    if not name.startswith("_")
 }
 
 
