@@ -13,10 +13,13 @@ import ray
 from spacy_dynsel.annotating.engines import annotate_ray
 from spacy_dynsel.corpus import Annotator
 
+PROCESSES = 2
+
 
 def main(pipeline: str, source: Path, output: Path) -> None:
     annotator = Annotator(pipeline, journal=str(output / "_journal"))
-    ray.init(include_dashboard=False, configure_logging=False)
+    # Actors take a core each for good: one more is for reading and writing.
+    ray.init(num_cpus=PROCESSES + 1, include_dashboard=False)
     for path in sorted(source.glob("*.parquet")):
         done = output / path.stem
         if done.exists():
@@ -24,7 +27,7 @@ def main(pipeline: str, source: Path, output: Path) -> None:
         beside = output / f"_{path.stem}"
         shutil.rmtree(beside, ignore_errors=True)
         dataset = ray.data.read_parquet(str(path), columns=["id", "text"])
-        annotate_ray(dataset, annotator, processes=2).write_parquet(str(beside))
+        annotate_ray(dataset, annotator, PROCESSES).write_parquet(str(beside))
         beside.rename(done)
     ray.shutdown()
 

@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any
 
+import pyarrow as pa
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -15,16 +16,8 @@ from ..base.corpus_errors import CorpusErrors
 from ..base.settings import check_number
 from . import pipelines
 from .columns import DocColumns, read_confidences
-from .journal import watch
-from .schema import (
-    ANNOTATIONS,
-    add_metadata,
-    make_schema,
-    pa,
-    to_spark,
-)
-
-Batch = TypeVar("Batch", "pa.Table", "pa.RecordBatch")
+from .journal import Watched, watch
+from .schema import ANNOTATIONS, add_metadata, make_schema, to_spark
 
 
 @dataclass
@@ -127,13 +120,8 @@ class Annotator:
             name: value for name, value in asdict(self).items() if name not in apart
         }
 
-    @overload
-    def __call__(self, batch: pa.Table) -> pa.Table: ...
-    @overload
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch: ...
-    @overload
-    def __call__(self, batch: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]: ...
     def __call__(self, batch: Any) -> Any:
+        """Annotate a table, a record batch, or an iterator of record batches."""
         if isinstance(batch, pa.Table):
             return self._annotate_table(batch)
         if isinstance(batch, pa.RecordBatch):
@@ -224,7 +212,7 @@ class Annotator:
         texts = [rows.texts[i] for i in good]
         ids = [rows.ids[i] for i in good]
         loaded = self._get_pipeline()
-        watching = nullcontext()
+        watching: AbstractContextManager[Watched | None] = nullcontext()
         if self.journal and good:
             watching = watch(Path(self.journal), self._make_key(ids, texts))
         with loaded.zone(texts) as nlp, watching as watched:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pyarrow as pa
 from spacy.attrs import (
     DEP,
     ENT_IOB,
@@ -21,7 +22,7 @@ from spacy.parts_of_speech import NAMES as PARTS_OF_SPEECH
 from spacy.strings import StringStore
 from spacy.tokens import Doc
 
-from .schema import CONFIDENCES, ENT_CONFIDENCE, ENTITIES, PROBABILITIES, pa
+from .schema import CONFIDENCES, ENT_CONFIDENCE, ENTITIES, PROBABILITIES
 
 STRING_ATTRIBUTES = {"tag": TAG, "pos": POS, "morph": MORPH, "lemma": LEMMA, "dep": DEP}
 ATTRIBUTES = {

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 from ..base.corpus_errors import CorpusErrors
-from .schema import META, pa
+from .schema import META
 
 NEEDED = ("id", "token_start", "token_end")
 # What Doc calls the columns.

@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from .annotator import Annotator
-from .files import Counts, Job, plan, run_job
-from .schema import pa
+from .files import Counts, plan
+from .jobs import Job, run_job
 
 # Engines try again by themselves. What kills a process does so twice, then it is set
 # aside if there is a journal; the others are accidents.
@@ -35,10 +37,12 @@ def annotate_ray(dataset: Any, annotator: Annotator, processes: int = 2) -> Any:
 
     dataset (ray.data.Dataset): Has the columns of ids, of texts and of what is kept.
     annotator (Annotator): What annotates.
-    processes (int): How many actors, each of which takes one core.
+    processes (int): How many actors at most, each of which takes one core for good. Ray
+        needs another core to read and to write.
     RETURNS (ray.data.Dataset): The annotations.
     """
-    from ray.data import ActorPoolStrategy
+    # Whoever has a dataset has Ray.
+    from ray.data import ActorPoolStrategy  # noqa: PLC0415
 
     return dataset.map_batches(
         RayAnnotator,
@@ -46,7 +50,7 @@ def annotate_ray(dataset: Any, annotator: Annotator, processes: int = 2) -> Any:
         batch_format="pyarrow",
         batch_size=annotator.max_rows,
         zero_copy_batch=True,
-        compute=ActorPoolStrategy(size=processes),
+        compute=ActorPoolStrategy(min_size=1, max_size=processes),
         num_cpus=1,
         # For ever is what Ray would do.
         max_restarts=MAX_RETRIES,

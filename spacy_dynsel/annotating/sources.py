@@ -5,8 +5,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
@@ -14,7 +15,7 @@ from spacy.vocab import Vocab
 from ..base.corpus_errors import CorpusErrors
 from ..base.errors import Errors
 from .annotator import Annotator, Rows, combine, get_strings
-from .schema import META, pa
+from .schema import META
 
 FORMATS = {
     ".parquet": "parquet",
@@ -253,10 +254,9 @@ def _make_rows(rows: list[Any], annotator: Annotator, is_json: bool) -> Rows:
 
 
 def _iterate_lines(part: Part) -> Iterator[bytes]:
-    file: IO[bytes]
     if part.path.endswith(".gz"):
-        with gzip.open(part.path, "rb") as file:
-            yield from file
+        with gzip.open(part.path, "rb") as packed:
+            yield from packed
         return
     with open(part.path, "rb") as file:
         file.seek(part.start)

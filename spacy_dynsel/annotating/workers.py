@@ -9,12 +9,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from ..base.corpus_errors import CorpusErrors
-
-if TYPE_CHECKING:
-    from .files import Job
+from .jobs import Job, run_job
 
 # A share that is done, what is wrong, or the numbers of documents, tokens and errors.
 Result: TypeAlias = float | str | tuple[int, int, int]
@@ -22,7 +20,7 @@ Result: TypeAlias = float | str | tuple[int, int, int]
 MAX_DEATHS = 40
 
 
-def run_jobs(jobs: list["Job"], processes: int) -> Iterator[tuple["Job", Result]]:
+def run_jobs(jobs: list[Job], processes: int) -> Iterator[tuple[Job, Result]]:
     """Do jobs, in so many processes, or in this one if there are none. A job that fails
     does not keep others from being done."""
     if not processes:
@@ -48,9 +46,7 @@ def run_jobs(jobs: list["Job"], processes: int) -> Iterator[tuple["Job", Result]
             worker.stop()
 
 
-def run_here(jobs: Iterable["Job"]) -> Iterator[tuple["Job", Result]]:
-    from .files import run_job
-
+def run_here(jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
     for job in jobs:
         try:
             yield job, run_job(job)
@@ -68,7 +64,7 @@ class Worker(threading.Thread):
     def __init__(
         self,
         waiting: "queue.SimpleQueue[Job]",
-        tell: Callable[[tuple["Job", Result] | None], None],
+        tell: Callable[[tuple[Job, Result] | None], None],
     ) -> None:
         super().__init__(daemon=True)
         self._waiting = waiting
@@ -97,7 +93,7 @@ class Worker(threading.Thread):
             process.kill()
         self.join()
 
-    def _do(self, job: "Job") -> None:
+    def _do(self, job: Job) -> None:
         for _ in range(MAX_DEATHS):
             for result in self._ask(job):
                 self._tell((job, result))
@@ -110,7 +106,7 @@ class Worker(threading.Thread):
         )
         self._tell((job, message))
 
-    def _ask(self, job: "Job") -> Iterator[Result]:
+    def _ask(self, job: Job) -> Iterator[Result]:
         """What a process says about a job, until it is done or dies."""
         if self._process is not None and self._process.poll() is not None:
             self._end_process()
@@ -155,7 +151,6 @@ class Worker(threading.Thread):
 
 def serve(jobs: Iterable[str], answers: IO[str]) -> None:
     """Do the jobs that come in, line by line, and say what comes of them."""
-    from .files import Job, run_job
 
     def tell(result: Any) -> None:
         print(json.dumps(result), file=answers, flush=True)

@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 from spacy.util import import_file
 from wasabi import msg
 
+from .. import corpus
 from ._data import load_pipeline
 from .group import dynsel_cli
 from .options import CODE
@@ -107,10 +108,11 @@ def annotate_corpus(
     settings (dict): Settings of an Annotator.
     how: See annotate_files.
     """
-    # Texts are shown without the package that these need.
-    from ..annotating.annotator import Annotator
-    from ..annotating.files import annotate_files
-
+    try:
+        annotator = corpus.Annotator(pipeline, **settings)
+    except ImportError as error:
+        # Only corpora need the package that is missing.
+        msg.fail(str(error), exits=1)
     start = time.perf_counter()
     with tqdm.tqdm(unit="B", unit_scale=True, leave=False, disable=None) as bar:
 
@@ -118,9 +120,7 @@ def annotate_corpus(
             bar.total = total
             bar.update(n_bytes)
 
-        counts = annotate_files(
-            Annotator(pipeline, **settings), inputs, output, show=show, **how
-        )
+        counts = corpus.annotate_files(annotator, inputs, output, show=show, **how)
     seconds = time.perf_counter() - start
     if counts.n_skipped:
         msg.info(f"{counts.n_skipped} files were finished before, and stay")

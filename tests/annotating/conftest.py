@@ -1,4 +1,5 @@
 import copyreg
+from importlib.util import find_spec
 
 import pytest
 import spacy
@@ -7,6 +8,9 @@ from spacy.tokens import Doc
 
 from helpers.corpus_code import refuse
 from helpers.embedded import learn, make_examples, read_docs
+
+# Tables need it, and nothing else does.
+collect_ignore_glob = ["test_*.py"] if find_spec("pyarrow") is None else []
 
 
 @pytest.fixture(scope="session")

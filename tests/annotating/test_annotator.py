@@ -8,15 +8,13 @@ import socket
 import threading
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 import spacy
 from spacy.util import import_file
 
-from helpers.corpus_code import CODE, RAISES
-
-pa = pytest.importorskip("pyarrow", reason="tables need pyarrow")
-
 from helpers.annotated import TEXTS, make_annotator, make_table, make_texts
+from helpers.corpus_code import CODE, RAISES
 from spacy_dynsel.annotating import pipelines
 from spacy_dynsel.annotating.schema import SCHEMA_VERSION, read_metadata
 from spacy_dynsel.corpus import Annotator, to_docs

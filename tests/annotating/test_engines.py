@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
+import pyarrow.parquet as pq
 import pytest
 
+from helpers.annotated import make_annotator, make_table, make_texts
 from helpers.corpus_code import SLOW
 from helpers.paths import PYTHONPATH, ROOT
-
-pytest.importorskip("pyarrow", reason="tables need pyarrow")
-import pyarrow.parquet as pq
-
-from helpers.annotated import make_annotator, make_table, make_texts
 
 pytestmark = pytest.mark.engines
 N_FILES = 3
@@ -102,10 +100,8 @@ def wait_for_annotating(driver, output, others=frozenset()):
 def end_all(driver):
     """The driver, and what it has left."""
     driver.kill()
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(driver.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def read_rows(output):

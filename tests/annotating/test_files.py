@@ -10,17 +10,13 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import spacy
 import srsly
 from spacy.tokens import DocBin
 from typer.testing import CliRunner
-
-from helpers.corpus_code import CODE, KILLS, RAISES, SLOW
-from helpers.paths import PYTHONPATH
-
-pa = pytest.importorskip("pyarrow", reason="tables need pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 from helpers.annotated import (
     TEXTS,
@@ -30,6 +26,8 @@ from helpers.annotated import (
     read_output,
     write_jsonl,
 )
+from helpers.corpus_code import CODE, KILLS, RAISES, SLOW
+from helpers.paths import PYTHONPATH
 from spacy_dynsel.annotating import sinks
 from spacy_dynsel.cli import dynsel_cli
 from spacy_dynsel.corpus import annotate_files, to_docs
@@ -151,15 +149,15 @@ def test_a_folder_has_one_origin(annotator, tmp_path):
     run(annotator, [path], output)
     before = find_output(output)
     other = make_annotator(annotator.pipeline, columns=("tag",))
-    with pytest.raises(ValueError, match="DS324.*settings"):
+    with pytest.raises(ValueError, match=r"DS324.*settings"):
         run(other, [path], output)
-    with pytest.raises(ValueError, match="DS324.*format"):
+    with pytest.raises(ValueError, match=r"DS324.*format"):
         run(annotator, [path], output, format="jsonl")
     nlp = spacy.blank("en")
     nlp.to_disk(tmp_path / "nlp")
-    with pytest.raises(ValueError, match="DS324.*pipeline"):
+    with pytest.raises(ValueError, match=r"DS324.*pipeline"):
         run(make_annotator(str(tmp_path / "nlp")), [path], output)
-    with pytest.raises(ValueError, match="DS324.*not written"):
+    with pytest.raises(ValueError, match=r"DS324.*not written"):
         run(annotator, [path], tmp_path)
     assert find_output(output) == before
     # What does not change the output may change.
