@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any
 
+import pyarrow as pa
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -15,16 +16,8 @@ from ..base.corpus_errors import CorpusErrors
 from ..base.settings import check_number
 from . import pipelines
 from .columns import DocColumns, read_confidences
-from .journal import watch
-from .schema import (
-    ANNOTATIONS,
-    add_metadata,
-    make_schema,
-    pa,
-    to_spark,
-)
-
-Batch = TypeVar("Batch", "pa.Table", "pa.RecordBatch")
+from .journal import Watched, watch
+from .schema import ANNOTATIONS, add_metadata, make_schema, to_spark
 
 
 @dataclass
@@ -123,19 +116,18 @@ class Annotator:
     def settings(self) -> dict[str, Any]:
         """The settings that matter for what comes out."""
         apart = ("pipeline", "journal", "max_rows", "max_chars")
-        return {name: value for name, value in asdict(self).items() if name not in apart}
+        return {
+            name: value for name, value in asdict(self).items() if name not in apart
+        }
 
-    @overload
-    def __call__(self, batch: pa.Table) -> pa.Table: ...
-    @overload
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch: ...
-    @overload
-    def __call__(self, batch: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]: ...
     def __call__(self, batch: Any) -> Any:
+        """Annotate a table, a record batch, or an iterator of record batches."""
         if isinstance(batch, pa.Table):
             return self._annotate_table(batch)
         if isinstance(batch, pa.RecordBatch):
-            [result] = self._annotate_table(pa.table(batch)).combine_chunks().to_batches()
+            [result] = (
+                self._annotate_table(pa.table(batch)).combine_chunks().to_batches()
+            )
             return result
         if isinstance(batch, Iterable) and not isinstance(batch, (str, bytes, dict)):
             return self._annotate_batches(batch)
@@ -175,10 +167,14 @@ class Annotator:
         schema = make_schema(self.columns, confidence=self.confidence, kept=kept)
         schema = add_metadata(schema, self.describe())
         batches = list(self.annotate_rows(rows))
-        return pa.Table.from_batches(
-            [batch.replace_schema_metadata(schema.metadata) for batch in batches],
-            schema=schema,
-        ) if batches else schema.empty_table()
+        return (
+            pa.Table.from_batches(
+                [batch.replace_schema_metadata(schema.metadata) for batch in batches],
+                schema=schema,
+            )
+            if batches
+            else schema.empty_table()
+        )
 
     def _read_rows(self, table: pa.Table) -> Rows:
         texts = get_strings(table, self.text_column, "text", "text_column")
@@ -201,7 +197,9 @@ class Annotator:
         start = n_chars = 0
         for i, text in enumerate(texts):
             n = 0 if text is None or len(text) > self.max_length else len(text)
-            if i > start and (n_chars + n > self.max_chars or i - start == self.max_rows):
+            if i > start and (
+                n_chars + n > self.max_chars or i - start == self.max_rows
+            ):
                 yield start, i
                 start, n_chars = i, 0
             n_chars += n
@@ -214,7 +212,7 @@ class Annotator:
         texts = [rows.texts[i] for i in good]
         ids = [rows.ids[i] for i in good]
         loaded = self._get_pipeline()
-        watching = nullcontext()
+        watching: AbstractContextManager[Watched | None] = nullcontext()
         if self.journal and good:
             watching = watch(Path(self.journal), self._make_key(ids, texts))
         with loaded.zone(texts) as nlp, watching as watched:
@@ -256,9 +254,7 @@ class Annotator:
             return CorpusErrors.DS315.format(n=len(text), most=self.max_length)
         return None
 
-    def _make_input(
-        self, nlp: Language, rows: Rows, i: int
-    ) -> Callable[[], str | Doc]:
+    def _make_input(self, nlp: Language, rows: Rows, i: int) -> Callable[[], str | Doc]:
         if rows.words is None:
             text: Any = rows.texts[i]
             return lambda: text
@@ -333,4 +329,8 @@ def get_strings(
 
 def combine(column: pa.ChunkedArray) -> pa.Array:
     """One array of all chunks."""
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return (
+        pa.concat_arrays(column.chunks)
+        if column.num_chunks
+        else pa.array([], column.type)
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pyarrow as pa
 from spacy.attrs import (
     DEP,
     ENT_IOB,
@@ -21,7 +22,7 @@ from spacy.parts_of_speech import NAMES as PARTS_OF_SPEECH
 from spacy.strings import StringStore
 from spacy.tokens import Doc
 
-from .schema import CONFIDENCES, ENT_CONFIDENCE, ENTITIES, PROBABILITIES, pa
+from .schema import CONFIDENCES, ENT_CONFIDENCE, ENTITIES, PROBABILITIES
 
 STRING_ATTRIBUTES = {"tag": TAG, "pos": POS, "morph": MORPH, "lemma": LEMMA, "dep": DEP}
 ATTRIBUTES = {
@@ -94,7 +95,10 @@ class DocColumns:
         starts = values == 1
         first = self.offsets[:-1][self.lengths > 0]
         starts[first] = True
-        is_set = self._is_set(values | self.values[DEP])
+        # The first token of a Doc starts a sentence whether anybody has looked or not.
+        known = values | self.values[DEP]
+        known[first] = self.values[DEP][first]
+        is_set = self._is_set(known) | (self.lengths == 1)
         places = np.flatnonzero(starts)
         numbers = self._to_numbers(self._count_tokens()[places])
         return self._make_lists(numbers, is_set, np.searchsorted(places, self.offsets))

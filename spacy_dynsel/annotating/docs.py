@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 from ..base.corpus_errors import CorpusErrors
-from .schema import META, pa
+from .schema import META
 
 NEEDED = ("id", "token_start", "token_end")
 # What Doc calls the columns.
@@ -53,7 +54,8 @@ def make_doc(row: dict[str, Any], vocab: Vocab) -> Doc:
         doc.user_data["error"] = row.get("error") or CorpusErrors.DS314
     else:
         # A space between two tokens is all that tokens do not hold themselves.
-        spaces = [a < b for a, b in zip(ends, [*starts[1:], len(text)], strict=True)]
+        following = [*starts, len(text)][1:]
+        spaces = [a < b for a, b in zip(ends, following, strict=False)]
         words = [text[a:b] for a, b in zip(starts, ends, strict=True)]
         doc = Doc(vocab, words=words, spaces=spaces, **_get_annotations(row))
         if row.get("ents") is not None:

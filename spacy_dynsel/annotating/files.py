@@ -4,21 +4,22 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
-from preshed.maps import PreshMap
 
 from ..base.atomic import write_file
 from ..base.corpus_errors import CorpusErrors
 from ..base.settings import check_number
 from . import pipelines
-from .annotator import Annotator, Rows
-from .schema import ANNOTATIONS, META, SCHEMA_VERSION, add_metadata, pa
-from .sinks import SINKS, written_whole
-from .sources import Part, divide, find_inputs, read_part
+from .annotator import Annotator
+from .jobs import MARK_LENGTH, Job
+from .schema import ANNOTATIONS, SCHEMA_VERSION
+from .sinks import SINKS
+from .sources import divide, find_inputs
 from .workers import run_jobs
 
 # Engines and Arrow take a name that starts so for none of the data.
@@ -42,28 +43,6 @@ class Counts:
     n_rows: int = 0
     n_tokens: int = 0
     n_errors: int = 0
-
-
-class Job(NamedTuple):
-    """One part of the input, and the file that comes of it."""
-
-    part: Part
-    output: str
-    format: str
-    annotator: Annotator
-    id_column: str | None
-    keeps_text: bool
-
-    def to_json(self) -> str:
-        return json.dumps(
-            [self.part, self.output, self.format, asdict(self.annotator)]
-            + [self.id_column, self.keeps_text]
-        )
-
-    @classmethod
-    def from_json(cls, line: str) -> "Job":
-        part, output, kind, annotator, *rest = json.loads(line)
-        return cls(Part(*part), output, kind, Annotator(**annotator), *rest)
 
 
 def annotate_files(
@@ -157,7 +136,6 @@ def plan(
         wanted = f"one of the formats {', '.join(SINKS)}"
         raise ValueError(CorpusErrors.DS329.format(wanted=wanted, found=repr(format)))
     sink = SINKS[format]
-    keeps_text = "text" in annotator.keep
     if sink.needs_text:
         # These formats hold all that there is, and the words themselves.
         keep = tuple(dict.fromkeys((*annotator.keep, "text")))
@@ -168,8 +146,8 @@ def plan(
     folder = Path(output)
     if not Path(annotator.pipeline).is_absolute() and Path(annotator.pipeline).is_dir():
         # Workers may stand elsewhere.
-        path = str(Path(annotator.pipeline).resolve())
-        annotator = replace(annotator, pipeline=path)
+        resolved = str(Path(annotator.pipeline).resolve())
+        annotator = replace(annotator, pipeline=resolved)
     identity = make_identity(annotator, format, id_column)
     check_folder(folder, identity)
     if not annotator.journal:
@@ -180,14 +158,12 @@ def plan(
         stat = path.stat()
         for part in divide(path.resolve(), name, part_bytes):
             state = [part.name, part.start, part.end, stat.st_size, stat.st_mtime_ns]
-            mark = make_digest([identity, state])[:12]
+            mark = make_digest([identity, state])[:MARK_LENGTH]
             target = folder.resolve() / f"{part.name}-{mark}{sink.suffix}"
             if is_finished(target):
                 n_skipped += 1
             else:
-                jobs.append(
-                    Job(part, str(target), format, annotator, id_column, keeps_text)
-                )
+                jobs.append(Job(part, str(target), format, id_column, annotator))
     return jobs, n_skipped
 
 
@@ -248,74 +224,3 @@ def is_finished(path: Path) -> bool:
             # Somebody has copied a part of it: it is written anew.
             return False
     return True
-
-
-def run_job(
-    job: Job, show: Callable[[float], Any] | None = None
-) -> tuple[int, int, int]:
-    """Annotate one part.
-
-    show (Callable): Takes the share that is done, time and again.
-    RETURNS (tuple): The numbers of documents, tokens and errors.
-    """
-    part, annotator = job.part, job.annotator
-    output = Path(job.output)
-    described = annotator.describe()
-    n_rows = n_tokens = n_errors = 0
-    seen = PreshMap()
-    with written_whole(output) as beside:
-        sink = None
-        for rows, share in read_part(part, annotator, job.id_column):
-            check_ids(rows, seen, part, n_rows)
-            for batch in annotator.annotate_rows(rows):
-                if sink is None:
-                    schema = add_metadata(batch.schema, described)
-                    sink = SINKS[job.format](beside, schema)
-                sink.write(batch)
-                n_rows += batch.num_rows
-                n_tokens += sum(batch["n_tokens"].drop_null().to_numpy().tolist())
-                n_errors += batch.num_rows - batch["error"].null_count
-            if show is not None:
-                show(share)
-        if sink is None:
-            schema = add_metadata(make_empty_schema(job), described)
-            sink = SINKS[job.format](beside, schema)
-        sink.close()
-    remove_outdated(output)
-    return n_rows, n_tokens, n_errors
-
-
-def make_empty_schema(job: Job) -> pa.Schema:
-    """The schema of a file without documents."""
-    schema = job.annotator.schema
-    if "text" in job.annotator.keep:
-        schema = schema.append(pa.field("text", pa.string()))
-    return schema.append(pa.field(META, pa.string())) if job.part.format == "jsonl" else schema
-
-
-def remove_outdated(output: Path) -> None:
-    """Remove what an earlier state of the same input has left, which would be there
-    twice."""
-    name = output.name.removesuffix(output.suffix)[:-12]
-    for path in output.parent.glob(f"{glob_escape(name)}*{output.suffix}"):
-        mark = path.name.removesuffix(output.suffix)[len(name) :]
-        if path != output and len(mark) == 12:
-            path.unlink(missing_ok=True)
-
-
-def glob_escape(name: str) -> str:
-    return "".join(f"[{one}]" if one in "*?[" else one for one in name)
-
-
-def check_ids(rows: Rows, seen: PreshMap, part: Part, n_before: int) -> None:
-    """Raise an error if an id comes twice."""
-    for i, name in enumerate(rows.ids):
-        # Neither 0 nor 1 can be a key.
-        key = (hash(name) & 0xFFFFFFFFFFFFFFFF) | 2
-        if key in seen:
-            raise ValueError(
-                CorpusErrors.DS317.format(
-                    where=f"'{part.path}'", id=name, row=n_before + i + 1
-                )
-            )
-        seen[key] = 1

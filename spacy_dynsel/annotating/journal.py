@@ -3,11 +3,15 @@
 import json
 import os
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
+
+# How many processes a text may kill.
+MAX_DEATHS = 2
 
 
 class Watched:
@@ -16,14 +20,18 @@ class Watched:
     file (IO): Where to note what comes next.
     is_suspect (bool): Whether a process died over the batch: its texts are to be
         annotated one by one, and each is to be noted before.
-    set_aside (set[int]): The places of texts over which a process died once more.
+    set_aside (set[int]): The places of texts over which processes died after that.
     """
 
     def __init__(self, file: IO[str], is_suspect: bool, set_aside: set[int]) -> None:
         self.is_suspect = is_suspect
         self.set_aside = set_aside
         self._file = file
-        self._me = {"try": uuid4().hex, "pid": os.getpid(), "host": socket.gethostname()}
+        self._me = {
+            "try": uuid4().hex,
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+        }
 
     def note(self, place: int | None = None, name: str | None = None) -> None:
         """Write down what comes next: the whole batch, or the text at a place."""
@@ -44,8 +52,12 @@ def watch(folder: Path, key: str) -> Iterator[Watched]:
     path = folder / f"{key}.jsonl"
     last = {note["try"]: note for note in _read(path)}
     dead = [note for note in last.values() if not is_alive(note["host"], note["pid"])]
-    set_aside = {note["place"] for note in dead if note["place"] is not None}
+    # Once may be an accident: somebody stops all processes, or memory runs out.
+    deaths = Counter(note["place"] for note in dead if note["place"] is not None)
+    set_aside = {place for place, n in deaths.items() if n >= MAX_DEATHS}
     with path.open("a", encoding="utf8") as file:
+        # The last line may be cut off.
+        file.write("\n")
         watched = Watched(file, bool(dead), set_aside)
         watched.note()
         try:

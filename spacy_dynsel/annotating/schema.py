@@ -5,14 +5,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..about import __version__
-from ..base.corpus_errors import CorpusErrors
-from ..pipeline.confidences import ARC, LEMMA, MORPH, TAG
+import pyarrow as pa
 
-try:
-    import pyarrow as pa
-except ImportError as error:
-    raise ImportError(CorpusErrors.DS310) from error
+from ..about import __version__
+from ..pipeline.confidences import ARC, LEMMA, MORPH, TAG
 
 # Changes whenever a column changes its meaning or its type.
 SCHEMA_VERSION = 1

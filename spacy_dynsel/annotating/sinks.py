@@ -7,10 +7,11 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
@@ -19,7 +20,7 @@ from ..base.corpus_errors import CorpusErrors
 from ..corpus.conll import EMPTY
 from .docs import make_doc
 from .journal import is_alive
-from .schema import META, pa
+from .schema import META
 
 _numbers = count()
 
@@ -105,7 +106,7 @@ class ConlluSink(LineSink):
         starts = row["sent_start"] if row["sent_start"] is not None else [0]
         bounds = [*starts, n] if n else []
         words = ConlluWords(row)
-        for i, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        for i, (start, end) in enumerate(pairwise(bounds)):
             found = words.format(start, end)
             if found:
                 first, last = row["token_start"][start], row["token_end"][end - 1]

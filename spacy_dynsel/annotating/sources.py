@@ -5,8 +5,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
@@ -14,7 +15,7 @@ from spacy.vocab import Vocab
 from ..base.corpus_errors import CorpusErrors
 from ..base.errors import Errors
 from .annotator import Annotator, Rows, combine, get_strings
-from .schema import META, pa
+from .schema import META
 
 FORMATS = {
     ".parquet": "parquet",
@@ -66,7 +67,9 @@ def find_inputs(paths: Iterable[Path]) -> dict[str, Path]:
     for given in paths:
         files = [given]
         if given.is_dir():
-            files = [path for path in sorted(given.rglob("*")) if _is_input(path, given)]
+            files = [
+                path for path in sorted(given.rglob("*")) if _is_input(path, given)
+            ]
         elif not given.exists():
             reason = "there is no such file"
             raise ValueError(CorpusErrors.DS322.format(path=given, reason=reason))
@@ -157,7 +160,9 @@ def read_part(
     id_column (str): Where ids stand; nowhere if it is empty, and None for "id" where
         there is such a column. Without ids, rows are numbered.
     """
-    read = {"parquet": _read_parquet, "docbin": _read_docbin}.get(part.format, _read_lines)
+    read = {"parquet": _read_parquet, "docbin": _read_docbin}.get(
+        part.format, _read_lines
+    )
     try:
         yield from read(part, annotator, id_column)
     except (OSError, EOFError, pa.ArrowException) as error:
@@ -178,7 +183,10 @@ def _read_parquet(
         known = file.schema_arrow.names
         if id_column is None and "id" in known:
             id_column = "id"
-        wanted = {annotator.text_column: "text", **dict.fromkeys(annotator.keep, "keep")}
+        wanted = {
+            annotator.text_column: "text",
+            **dict.fromkeys(annotator.keep, "keep"),
+        }
         wanted |= {id_column: "ids"} if id_column else {}
         for name, what in wanted.items():
             if name not in known:
@@ -187,7 +195,9 @@ def _read_parquet(
                         where=f"'{part.path}'",
                         name=name,
                         what=what,
-                        option="--keep" if what == "keep" else f"--{what.rstrip('s')}-column",
+                        option="--keep"
+                        if what == "keep"
+                        else f"--{what.rstrip('s')}-column",
                         known=", ".join(known),
                     )
                 )
@@ -244,10 +254,9 @@ def _make_rows(rows: list[Any], annotator: Annotator, is_json: bool) -> Rows:
 
 
 def _iterate_lines(part: Part) -> Iterator[bytes]:
-    file: IO[bytes]
     if part.path.endswith(".gz"):
-        with gzip.open(part.path, "rb") as file:
-            yield from file
+        with gzip.open(part.path, "rb") as packed:
+            yield from packed
         return
     with open(part.path, "rb") as file:
         file.seek(part.start)

@@ -8,12 +8,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from contextlib import suppress
+from typing import IO, Any, TypeAlias
 
 from ..base.corpus_errors import CorpusErrors
-
-if TYPE_CHECKING:
-    from .files import Job
+from .jobs import Job, run_job
 
 # A share that is done, what is wrong, or the numbers of documents, tokens and errors.
 Result: TypeAlias = float | str | tuple[int, int, int]
@@ -21,19 +20,17 @@ Result: TypeAlias = float | str | tuple[int, int, int]
 MAX_DEATHS = 40
 
 
-def run_jobs(jobs: list["Job"], processes: int) -> Iterator[tuple["Job", Result]]:
+def run_jobs(jobs: list[Job], processes: int) -> Iterator[tuple[Job, Result]]:
     """Do jobs, in so many processes, or in this one if there are none. A job that fails
     does not keep others from being done."""
     if not processes:
         yield from run_here(jobs)
         return
-    waiting: queue.SimpleQueue["Job"] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
     for job in jobs:
         waiting.put(job)
-    results: queue.SimpleQueue[tuple["Job", Result] | None] = queue.SimpleQueue()
-    workers = [
-        Worker(waiting, results.put) for _ in range(min(processes, len(jobs)))
-    ]
+    results: queue.SimpleQueue[tuple[Job, Result] | None] = queue.SimpleQueue()
+    workers = [Worker(waiting, results.put) for _ in range(min(processes, len(jobs)))]
     try:
         for worker in workers:
             worker.start()
@@ -49,9 +46,7 @@ def run_jobs(jobs: list["Job"], processes: int) -> Iterator[tuple["Job", Result]
             worker.stop()
 
 
-def run_here(jobs: Iterable["Job"]) -> Iterator[tuple["Job", Result]]:
-    from .files import run_job
-
+def run_here(jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
     for job in jobs:
         try:
             yield job, run_job(job)
@@ -69,12 +64,13 @@ class Worker(threading.Thread):
     def __init__(
         self,
         waiting: "queue.SimpleQueue[Job]",
-        tell: Callable[[tuple["Job", Result] | None], None],
+        tell: Callable[[tuple[Job, Result] | None], None],
     ) -> None:
         super().__init__(daemon=True)
         self._waiting = waiting
         self._tell = tell
         self._process: subprocess.Popen[str] | None = None
+        self._status = 0
         self._is_stopped = False
 
     def run(self) -> None:
@@ -86,17 +82,18 @@ class Worker(threading.Thread):
                     break
                 self._do(job)
         finally:
-            self.stop()
+            self._end_process()
             self._tell(None)
 
     def stop(self) -> None:
+        """End soon, whatever is under way."""
         self._is_stopped = True
         process = self._process
         if process is not None:
             process.kill()
-            process.wait()
+        self.join()
 
-    def _do(self, job: "Job") -> None:
+    def _do(self, job: Job) -> None:
         for _ in range(MAX_DEATHS):
             for result in self._ask(job):
                 self._tell((job, result))
@@ -104,21 +101,16 @@ class Worker(threading.Thread):
                     return
             if self._is_stopped:
                 return
-        assert self._process is not None
-        self._tell(
-            (
-                job,
-                CorpusErrors.DS328.format(
-                    n=MAX_DEATHS, name=job.part.name, status=self._process.returncode
-                ),
-            )
+        message = CorpusErrors.DS328.format(
+            n=MAX_DEATHS, name=job.part.name, status=self._status
         )
+        self._tell((job, message))
 
-    def _ask(self, job: "Job") -> Iterator[Result]:
+    def _ask(self, job: Job) -> Iterator[Result]:
         """What a process says about a job, until it is done or dies."""
-        if self._process is None or self._process.poll() is not None:
-            self._process = self._start_process()
-        process = self._process
+        if self._process is not None and self._process.poll() is not None:
+            self._end_process()
+        process = self._process = self._process or self._start_process()
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(job.to_json() + "\n")
@@ -131,10 +123,20 @@ class Worker(threading.Thread):
                     return
         except (BrokenPipeError, json.JSONDecodeError):
             pass
+        self._end_process()
+
+    def _end_process(self) -> None:
+        process = self._process
+        if process is None:
+            return
         process.kill()
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
+        self._status = process.wait()
+        for pipe in (process.stdin, process.stdout):
+            # What could not be written to a dead process is still there.
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        self._process = None
 
     def _start_process(self) -> "subprocess.Popen[str]":
         path = os.pathsep.join(one for one in sys.path if one)
@@ -149,7 +151,6 @@ class Worker(threading.Thread):
 
 def serve(jobs: Iterable[str], answers: IO[str]) -> None:
     """Do the jobs that come in, line by line, and say what comes of them."""
-    from .files import Job, run_job
 
     def tell(result: Any) -> None:
         print(json.dumps(result), file=answers, flush=True)

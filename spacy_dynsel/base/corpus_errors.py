@@ -6,7 +6,7 @@ from .errors import ErrorsWithCodes
 
 class CorpusErrors(metaclass=ErrorsWithCodes):
     DS310 = (
-        "Tables need the package pyarrow. Install it by \"pip install "
+        'Tables need the package pyarrow. Install it by "pip install '
         "'spacy-dynsel[corpus]'\"."
     )
     DS311 = "There is no column '{name}' to annotate. Choose from: {known}."

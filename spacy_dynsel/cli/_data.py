@@ -156,7 +156,7 @@ def share_tags(component: Any, examples: list[Example]) -> None:
             token.tag_ = tag or ""
 
 
-def load_pipeline(path: Path) -> Language:
+def load_pipeline(path: Path | str) -> Language:
     try:
         return util.load_model(path)
     except (OSError, ValueError) as error:

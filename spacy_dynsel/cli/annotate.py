@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 from spacy.util import import_file
 from wasabi import msg
 
+from .. import corpus
 from ._data import load_pipeline
 from .group import dynsel_cli
 from .options import CODE
@@ -96,17 +97,22 @@ def annotate_cli(
 
 
 def annotate_corpus(
-    pipeline: str, inputs: list[Path], output: Path, settings: dict[str, Any], **how: Any
+    pipeline: str,
+    inputs: list[Path],
+    output: Path,
+    settings: dict[str, Any],
+    **how: Any,
 ) -> None:
     """Annotate files, and say how far it is.
 
     settings (dict): Settings of an Annotator.
     how: See annotate_files.
     """
-    # Texts are shown without the package that these need.
-    from ..annotating.annotator import Annotator
-    from ..annotating.files import annotate_files
-
+    try:
+        annotator = corpus.Annotator(pipeline, **settings)
+    except ImportError as error:
+        # Only corpora need the package that is missing.
+        msg.fail(str(error), exits=1)
     start = time.perf_counter()
     with tqdm.tqdm(unit="B", unit_scale=True, leave=False, disable=None) as bar:
 
@@ -114,9 +120,7 @@ def annotate_corpus(
             bar.total = total
             bar.update(n_bytes)
 
-        counts = annotate_files(
-            Annotator(pipeline, **settings), inputs, output, show=show, **how
-        )
+        counts = corpus.annotate_files(annotator, inputs, output, show=show, **how)
     seconds = time.perf_counter() - start
     if counts.n_skipped:
         msg.info(f"{counts.n_skipped} files were finished before, and stay")
@@ -142,9 +146,7 @@ def show_text(nlp: Language, text: str, disable: list[str] | None = None) -> Non
         seconds = time.perf_counter() - start
     rows = [describe(doc, i) for i in range(len(doc))]
     # Columns that nothing has set say nothing.
-    shown = [
-        k for k, name in enumerate(HEADER) if k < 2 or any(row[k] for row in rows)
-    ]
+    shown = [k for k, name in enumerate(HEADER) if k < 2 or any(row[k] for row in rows)]
     msg.table(
         [[row[k] for k in shown] for row in rows],
         header=[HEADER[k] for k in shown],

@@ -1,6 +1,6 @@
 """Corpora: readers, and what annotates them.
 
-    from spacy_dynsel.corpus import Annotator, annotate_files, to_docs
+from spacy_dynsel.corpus import Annotator, annotate_files, to_docs
 """
 
 from importlib import import_module
