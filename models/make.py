@@ -164,10 +164,12 @@ def next_minor() -> str:
     return f"{major}.{int(minor) + 1}.0"
 
 
-def write_package(package: Package, nlp: Language, found: dict[str, Any]) -> Path:
+def write_package(
+    package: Package, nlp: Language, found: dict[str, Any], models: Path = HERE
+) -> Path:
     """Write the sources of the package. RETURNS (Path): Their folder."""
     name = package.full_name
-    folder = HERE / name
+    folder = models / name
     shutil.rmtree(folder, ignore_errors=True)
     data = folder / name / f"{name}-{VERSION}"
     data.mkdir(parents=True)
