@@ -79,7 +79,7 @@ def test_configs(make, name, tmp_path):
     assert config["training"]["annotating_components"] == ["tagger"]
 
 
-def test_a_package_is_written_whole(make, tmp_path):
+def test_a_package_is_written_whole(make, tmp_path, monkeypatch):
     package = make.PACKAGES["en_dynsel_web"]
     nlp = make_pipeline()
     nlp.meta.update(version=make.VERSION, name=package.name, requirements=[])
@@ -102,6 +102,11 @@ def test_a_package_is_written_whole(make, tmp_path):
     text = "Ann saw York ."
     assert loaded(text).to_json() == nlp(text).to_json()
     assert "hits" not in loaded.vocab.strings
+    monkeypatch.syspath_prepend(folder)
+    installed = import_module("en_dynsel_web").load(exclude=["dynsel_ner"])
+    assert installed.pipe_names == nlp.pipe_names[:2]
+    assert [t.tag_ for t in installed(text)] == [t.tag_ for t in nlp(text)]
+    sys.modules.pop("en_dynsel_web")
 
 
 @pytest.mark.slow
