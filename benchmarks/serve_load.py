@@ -127,7 +127,7 @@ def run(process: int, port: int, args: argparse.Namespace) -> None:
     seconds = time.perf_counter() - start
     failed = [one for client in clients for one in client.failed]
     rows = [(f"{n:,}", f"{memory:.1f}") for n, memory in points]
-    msg.table(rows, header=("requests", "MB"), aligns="rr", divider=True)
+    msg.table(rows, header=("requests", "MB"), aligns=("r", "r"), divider=True)
     growth = points[-1][1] - points[0][1]
     msg.info(f"{args.requests / seconds:,.0f} requests a second, {growth:+.1f} MB")
     if failed:

@@ -172,20 +172,20 @@ def describe_class(documented: type) -> list[str]:
     ]
 
 
-def describe_factory(name: str, component: type[DynselComponent]) -> list[str]:
+def describe_factory(name: str, component: type[Any]) -> list[str]:
     meta = Language.get_factory_meta(name)
     described = read_docstring(component)
-    shared = read_docstring(DynselComponent).arguments
-    described = described._replace(arguments={**shared, **described.arguments})
+    keys: Iterable[str] = meta.default_config
+    if issubclass(component, DynselComponent):
+        keys = ("model", *component.defaults, "scorer")
+        shared = read_docstring(DynselComponent).arguments
+        described = described._replace(arguments={**shared, **described.arguments})
     parts = [f"### {name}", *described.text]
     for title, attributes in (("Reads", meta.requires), ("Writes", meta.assigns)):
         if attributes:
             parts.append(f"{title} {', '.join(map(code, attributes))}.")
     parts += make_settings(
-        {
-            key: meta.default_config[key]
-            for key in ("model", *component.defaults, "scorer")
-        },
+        {key: meta.default_config[key] for key in keys},
         described,
     )
     return [*parts, *describe_members([component])]
@@ -262,8 +262,8 @@ def make_page() -> str:
     for name, path in entry_points["spacy_factories"]:
         component = inspect.signature(load(path)).return_annotation
         parts += describe_factory(name, component)
-    # They all have the same bases.
-    bases = [one for one in component.__mro__[1:] if is_ours(one)]
+    # Those that learn have the same bases.
+    bases = [one for one in DynselComponent.__mro__ if is_ours(one)]
     parts += ["### All components", *describe_members(bases)]
     parts.append("## Architectures")
     for name, path in entry_points["spacy_architectures"]:

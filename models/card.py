@@ -8,6 +8,7 @@ from scores import SHOWN
 
 INIT = '''"""A pretrained pipeline for spaCy with the components of spacy-dynsel."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,13 @@ from spacy.util import get_model_meta, load_model_from_init_py
 __version__ = get_model_meta(Path(__file__).parent)["version"]
 
 
-def load(**overrides: Any) -> Language:
-    return load_model_from_init_py(__file__, **overrides)
+def load(*, exclude: str | Iterable[str] = (), **overrides: Any) -> Language:
+    # The tokenizer has the rules of its language, which the config names: to read them
+    # from the file as well would take longer than all the rest.
+    names = [exclude] if isinstance(exclude, str) else list(exclude)
+    return load_model_from_init_py(
+        __file__, exclude=[*names, "tokenizer"], **overrides
+    )
 '''
 
 EWT = {

@@ -35,6 +35,7 @@ from spacy_dynsel.cli.init_config import make_config
 HERE = Path(__file__).parent
 WORK = HERE.parent / "training" / "models"
 VERSION = "0.1.0"
+CLUSTERS = "words.clusters"
 sys.path.insert(0, str(HERE.parent / "benchmarks"))
 from training import run_measured  # noqa: E402
 
@@ -91,7 +92,8 @@ def make_training_config(
 ) -> Config:
     """The config of the pipeline: that of `init-config pipeline`, with the cached
     tokenizer, and with chunks where spaCy's rules don't know the labels."""
-    text = make_config("pipeline", lang=package.lang, clusters=package.clusters)
+    resources = [str(work / CLUSTERS)] if package.clusters else []
+    text = make_config("pipeline", lang=package.lang, resources=resources)
     config = Config().from_str(text, interpolate=False)
     config["paths"]["train"] = str(work / "train")
     config["paths"]["dev"] = str(work / "dev")
@@ -164,16 +166,19 @@ def next_minor() -> str:
     return f"{major}.{int(minor) + 1}.0"
 
 
-def write_package(package: Package, nlp: Language, found: dict[str, Any]) -> Path:
+def write_package(
+    package: Package, nlp: Language, found: dict[str, Any], models: Path = HERE
+) -> Path:
     """Write the sources of the package. RETURNS (Path): Their folder."""
     name = package.full_name
-    folder = HERE / name
+    folder = models / name
     shutil.rmtree(folder, ignore_errors=True)
     data = folder / name / f"{name}-{VERSION}"
     data.mkdir(parents=True)
     nlp.meta["performance"] = found["performance"]
     nlp.to_disk(data, exclude=["vocab"])
     write_vocab(nlp, data / "vocab")
+    forget_files(data / "config.cfg")
     # What `spacy info` and `spacy validate` read.
     shutil.copy(data / "meta.json", folder / name / "meta.json")
     (folder / name / "__init__.py").write_text(card.INIT, encoding="utf8")
@@ -195,6 +200,15 @@ def write_vocab(nlp: Language, folder: Path) -> None:
     empty.to_disk(folder, exclude=["lookups", "vectors"])
 
 
+def forget_files(path: Path) -> None:
+    """Take out of a config what names files that only training needs."""
+    config = Config().from_disk(path, interpolate=False)
+    for block in config["components"].values():
+        if "resources" in block.get("model", {}):
+            block["model"]["resources"] = None
+    config.to_disk(path)
+
+
 def folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
@@ -210,6 +224,8 @@ def make(
         for split, docs in zip(("train", "dev", "test"), splits, strict=True):
             shutil.rmtree(work / split, ignore_errors=True)
             corpora.write(docs, work / split, limit)
+        if package.clusters:
+            corpora.write_clusters(package.lang, work / CLUSTERS)
         train(package, work, is_quick=is_quick)
     nlp = finish(package, work / "pipeline" / "model-last", work)
     found = measure(nlp, work / "test")
