@@ -344,17 +344,21 @@ cdef class Level:
                 )
         return loss
 
-    def finish(self, float least=0) -> None:
-        """End learning: averaged weights take the place of the last ones, and are rounded.
+    def average(self) -> None:
+        """End learning: averaged weights take the place of the last ones."""
+        self.weights.average()
+
+    def tidy(self, float least=0) -> None:
+        """Round weights, so that all sums of them are exact.
 
         least (float): Smaller weights are dropped.
         """
-        self.weights.average()
         self.weights.tidy(least)
 
-    def round(self) -> None:
-        """Round weights, as finish does, after they were learned a bit more."""
-        self.weights.tidy(0)
+    def finish(self, float least=0) -> None:
+        """Average weights and tidy them."""
+        self.average()
+        self.tidy(least)
 
     def pack(self) -> Rows:
         """The rounded weights."""

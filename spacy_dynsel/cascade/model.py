@@ -328,7 +328,8 @@ class Cascade:
             np.arange(len(sequences), dtype="int64"),
             settings.cost if settings.final == "hinge" else 0.0,
         )
-        level.round()
+        # Steps from averaged weights are not averaged.
+        level.tidy()
         result = type(self)(settings)
         result.__dict__.update(self.__dict__)
         result._alphas = list(self._alphas)

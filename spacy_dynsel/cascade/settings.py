@@ -60,6 +60,8 @@ class CascadeSettings:
         structured "hinge" loss, with a cost of a wrong label.
     cost (float): That cost.
     final_epochs (int): How often the last level sees the data.
+    seeds (int): How often the last level is learned, with other random choices each time;
+        its weights are the mean of all.
     dropout (float): How often a feature of a position is left out while a level learns.
     least_weight (float): Smaller weights are dropped when a level has learned, so that
         files are smaller and features are looked at in less time.
@@ -88,6 +90,7 @@ class CascadeSettings:
     final: str = "hinge"
     cost: float = 1.0
     final_epochs: int = 10
+    seeds: int = 1
     dropout: float = 0.0
     least_weight: float = 0.0
     folds: int = 5
@@ -101,6 +104,7 @@ class CascadeSettings:
             ("first_order", 1, self.order),
             ("epochs", 1, 10_000),
             ("final_epochs", 1, 10_000),
+            ("seeds", 1, 100),
             ("folds", 2, 1_000),
             ("seed", 0, 2**32 - 1),
         ):
@@ -173,7 +177,8 @@ def make_cascade_settings(
     epochs: int = 3,
     final: str = "hinge",
     cost: float = 6.5,
-    final_epochs: int = 8,
+    final_epochs: int = 12,
+    seeds: int = 3,
     dropout: float = 0.1,
     least_weight: float = 0.02,
     folds: int = 2,
@@ -196,6 +201,7 @@ def make_cascade_settings(
         final=final,
         cost=cost,
         final_epochs=final_epochs,
+        seeds=seeds,
         dropout=dropout,
         least_weight=least_weight,
         folds=folds,

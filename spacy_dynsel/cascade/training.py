@@ -8,6 +8,7 @@ threshold, and goes filtered to the next level.
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -87,10 +88,24 @@ class Training:
         return level
 
     def learn_labels(self) -> Level:
-        """Learn a level that labels, from all sequences."""
+        """Learn a level that labels, from all sequences: the mean of what is learned with
+        several seeds."""
+        settings = self.settings
+        level = self._learn_labels(settings.seed)
+        if settings.seeds > 1:
+            parts = [level.get_weights()]
+            for i in range(1, settings.seeds):
+                parts.append(self._learn_labels(settings.seed + i).get_weights())
+            level = make_level(settings, self.n_labels)
+            keys, weights = find_mean(parts)
+            level.set_weights(keys, weights.reshape(-1))
+        level.tidy(settings.least_weight)
+        return level
+
+    def _learn_labels(self, seed: int) -> Level:
         settings = self.settings
         level = make_level(settings, self.n_labels)
-        random = np.random.default_rng(settings.seed)
+        random = np.random.default_rng(seed)
         cost = settings.cost if settings.final == "hinge" else 0.0
         for epoch in range(settings.final_epochs):
             level.learn_labels(
@@ -99,9 +114,10 @@ class Training:
                 random.permutation(self.everything),
                 cost,
                 settings.dropout,
-                settings.seed + epoch,
+                # The first seed is followed by those of its epochs.
+                settings.seed + epoch + 10_000 * (seed - settings.seed),
             )
-        level.finish(settings.least_weight)
+        level.average()
         return level
 
     def attempt(self, alpha: float, epsilon: float) -> Attempt:
@@ -158,6 +174,17 @@ class Training:
         whole = self.learn_filter(self.everything, best.learned_alpha)
         self.lattices = following
         return Filter(whole, best.alpha, best.learned_alpha, best.loss, best.kept)
+
+
+def find_mean(
+    parts: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of rows of weights by their keys; a row that is missing is zero."""
+    keys = np.unique(np.concatenate([part[0] for part in parts]))
+    weights = np.zeros((len(keys), parts[0][1].shape[1]), dtype="float32")
+    for own, rows in parts:
+        weights[np.searchsorted(keys, own)] += rows / len(parts)
+    return keys, weights
 
 
 def join_positions(

@@ -161,6 +161,8 @@ class GramWeights {
         if (adagrad || n_steps == 0) return;
         for (size_t i = 0; i < table.values.size(); ++i)
             table.values[i] -= table.moments[i] / static_cast<float>(n_steps);
+        std::fill(table.moments.begin(), table.moments.end(), 0.0f);
+        n_steps = 0;
     }
 
     // Drops small weights and rounds the others to 15 bits, so that they take little room

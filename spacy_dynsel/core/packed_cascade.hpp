@@ -161,7 +161,7 @@ class PackedCascade {
             for (; i < positions.offsets[t + 1]; ++i) {
                 if (i + AHEAD < end) weights.prefetch(keys[i + AHEAD]);
                 const uint32_t row = weights.find(keys[i]);
-                if (row == PackedWeights::NOTHING) continue;
+                if (row == NO_ROW) continue;
                 weights.prefetch_row(row);
                 at.rows.push_back(row);
             }
@@ -371,7 +371,7 @@ class PackedCascade {
             int32_t* sums = at.paired.data() + at.pair_slots[label] * k;
             for (int64_t i = positions.offsets[t]; i < positions.offsets[t + 1]; ++i) {
                 const uint32_t row = weights.find_pair(positions.keys[i], label);
-                if (row != PackedWeights::NOTHING)
+                if (row != NO_ROW)
                     weights.add_levels(row, level, level + 1, sums);
             }
         }

@@ -31,29 +31,30 @@ struct StoredRows {
     int shift;  // a weight is worth two to the power of it, where one is SCORE_UNIT
 };
 
-// Numbers by 64-bit keys.
+constexpr uint32_t NO_ROW = 0xFFFFFFFF;
+
+// Numbers by keys.
+template <typename Key>
 class KeyIndex {
   public:
-    static constexpr uint32_t NOTHING = 0xFFFFFFFF;
-
     void init(size_t n) {
         size_t size = 16;
-        while (size < 2 * n) size *= 2;
-        entries.assign(size, {0, NOTHING});
+        while (2 * size < 3 * n) size *= 2;
+        entries.assign(size, {0, NO_ROW});
     }
 
-    void prefetch(uint64_t key) const { DYNSEL_PREFETCH(&entries[place(key)]); }
+    void prefetch(Key key) const { DYNSEL_PREFETCH(&entries[place(key)]); }
 
-    uint32_t find(uint64_t key) const {
+    uint32_t find(Key key) const {
         for (size_t i = place(key);; i = (i + 1) & (entries.size() - 1))
-            if (entries[i].key == key || entries[i].value == NOTHING)
+            if (entries[i].key == key || entries[i].value == NO_ROW)
                 return entries[i].value;
     }
 
-    // A place for the value of a key; NOTHING if it is new. It needs room.
-    uint32_t& claim(uint64_t key) {
+    // A place for the value of a key; NO_ROW if it is new. It needs room.
+    uint32_t& claim(Key key) {
         size_t i = place(key);
-        while (entries[i].value != NOTHING && entries[i].key != key)
+        while (entries[i].value != NO_ROW && entries[i].key != key)
             i = (i + 1) & (entries.size() - 1);
         entries[i].key = key;
         return entries[i].value;
@@ -61,12 +62,12 @@ class KeyIndex {
 
   private:
     struct Item {
-        uint64_t key;
+        Key key;
         uint32_t value;
     };
     std::vector<Item, LargePages<Item>> entries;  // a power of two
 
-    size_t place(uint64_t key) const {
+    size_t place(Key key) const {
         return mix(0x243F6A8885A308D3u, key) & (entries.size() - 1);
     }
 };
@@ -94,7 +95,7 @@ class ContextRows {
         width = static_cast<size_t>(n_labels) + 1;
         size_t size = 1;
         for (int i = 0; i < n && size <= MOST_DIRECT; ++i) size *= width;
-        direct.assign(size <= MOST_DIRECT ? size : 0, KeyIndex::NOTHING);
+        direct.assign(size <= MOST_DIRECT ? size : 0, NO_ROW);
     }
 
     // rows: Those that belong here.
@@ -120,7 +121,7 @@ class ContextRows {
         if (starts.size() < 2) return false;
         gram &= (uint64_t{1} << (LABEL_BITS * n)) - 1;
         const uint32_t r = direct.empty() ? index.find(gram) : direct[number(gram)];
-        if (r == KeyIndex::NOTHING) return false;
+        if (r == NO_ROW) return false;
         row.dense = is_dense ? dense.data() + r * width : nullptr;
         row.first = sparse.data() + starts[r];
         row.end = sparse.data() + starts[r + 1];
@@ -135,7 +136,7 @@ class ContextRows {
     size_t width = 0;
     bool is_dense = true;
     std::vector<uint32_t> direct;  // the number of the row, by the number of the gram
-    KeyIndex index;                // the same, if there are too many grams
+    KeyIndex<uint64_t> index;      // the same, if there are too many grams
     std::vector<int16_t> dense;
     std::vector<PackedWeight> sparse;
     std::vector<uint32_t> starts;
@@ -155,9 +156,6 @@ class PackedWeights {
     int n_levels = 0;
     bool pairs = false;
 
-    // Where the rows of a feature are; NOTHING if it has none.
-    static constexpr uint32_t NOTHING = KeyIndex::NOTHING;
-
     void init(int labels, bool with_pairs, const std::vector<StoredRows>& levels) {
         n_labels = labels;
         n_levels = static_cast<int>(levels.size());
@@ -167,12 +165,7 @@ class PackedWeights {
         biases.assign(levels.size() * labels, 0);
         shifts.clear();
         std::vector<size_t> rows;
-        size_t n_features = 0;
-        for (const StoredRows& level : levels) {
-            shifts.push_back(level.shift);
-            for (size_t r = 0; r < level.n; ++r) n_features += level.keys[r] >> 60 > 4;
-        }
-        features.init(n_features);
+        for (const StoredRows& level : levels) shifts.push_back(level.shift);
         for (size_t i = 0; i < levels.size(); ++i) {
             for (int n = 1; n < MAX_ORDER; ++n) {
                 ContextRows& table = contexts[i * (MAX_ORDER - 1) + n - 1];
@@ -196,11 +189,12 @@ class PackedWeights {
     const ContextRows& context(int level, int n) const {
         return contexts[level * (MAX_ORDER - 1) + n - 1];
     }
-    void prefetch(uint32_t key) const { features.prefetch(FEATURE | key); }
+    void prefetch(uint32_t key) const { features.prefetch(key); }
     void prefetch_row(uint32_t row) const { DYNSEL_PREFETCH(&pool[row]); }
-    uint32_t find(uint32_t key) const { return features.find(FEATURE | key); }
+    // Where the rows of a feature are, or NO_ROW.
+    uint32_t find(uint32_t key) const { return features.find(key); }
     uint32_t find_pair(uint32_t key, int label) const {
-        return features.find(PAIR | uint64_t(label) << 32 | key);
+        return paired.find(uint64_t(label) << 32 | key);
     }
 
     // Adds what a feature says about each label at the first level.
@@ -224,11 +218,9 @@ class PackedWeights {
     }
 
   private:
-    static constexpr uint64_t FEATURE = uint64_t{5} << 60;
-    static constexpr uint64_t PAIR = uint64_t{6} << 60;
-
     size_t n_headers = 1;
-    KeyIndex features;
+    KeyIndex<uint32_t> features;
+    KeyIndex<uint64_t> paired;  // features with a label before
     // Rows of a feature: how many weights each level has, two counts an item; the weights.
     std::vector<PackedWeight, LargePages<PackedWeight>> pool;
     std::vector<ContextRows> contexts;  // by level and number of labels
@@ -241,34 +233,51 @@ class PackedWeights {
     }
 
     void fill_pool(const std::vector<StoredRows>& levels) {
+        constexpr uint64_t END = std::numeric_limits<uint64_t>::max();
         std::vector<size_t> at(levels.size(), 0);
+        std::vector<uint64_t> keys;
+        std::vector<uint32_t> rows;
         pool.clear();
         for (;;) {
-            uint64_t key = std::numeric_limits<uint64_t>::max();
+            uint64_t key = END;
             for (size_t i = 0; i < levels.size(); ++i) {
                 while (at[i] < levels[i].n && levels[i].keys[at[i]] >> 60 < 5) ++at[i];
                 if (at[i] < levels[i].n) key = std::min(key, levels[i].keys[at[i]]);
             }
-            if (key == std::numeric_limits<uint64_t>::max()) break;
-            const size_t row = pool.size();
-            if (row + n_headers >= NOTHING) throw std::bad_alloc();
-            features.claim(key) = static_cast<uint32_t>(row);
-            pool.resize(row + n_headers, {0, 0});
-            for (size_t i = 0; i < levels.size(); ++i) {
-                if (at[i] >= levels[i].n || levels[i].keys[at[i]] != key) continue;
-                const uint32_t first = levels[i].starts[at[i]];
-                const uint32_t end = levels[i].starts[at[i] + 1];
-                uint16_t n = 0;
-                for (uint32_t w = first; w < end; ++w)
-                    // A position says nothing about the end.
-                    if (levels[i].labels[w] < n_labels) {
-                        pool.push_back({levels[i].labels[w], levels[i].values[w]});
-                        ++n;
-                    }
-                if (i % 2) pool[row + i / 2].value = static_cast<int16_t>(n);
-                else pool[row + i / 2].label = n;
-                ++at[i];
-            }
+            if (key == END) break;
+            if (pool.size() + n_headers >= NO_ROW) throw std::bad_alloc();
+            keys.push_back(key);
+            rows.push_back(static_cast<uint32_t>(pool.size()));
+            add_rows(levels, key, at);
+        }
+        const auto is_pair = [](uint64_t key) { return key >> 60 > 5; };
+        const size_t n_pairs = std::count_if(keys.begin(), keys.end(), is_pair);
+        features.init(keys.size() - n_pairs);
+        paired.init(n_pairs);
+        for (size_t i = 0; i < keys.size(); ++i) {
+            const uint64_t key = keys[i] & ((uint64_t{1} << 60) - 1);
+            (is_pair(keys[i]) ? paired.claim(key)
+                              : features.claim(static_cast<uint32_t>(key))) = rows[i];
+        }
+    }
+
+    // Adds the rows of a key at all levels, and goes on to the next key.
+    void add_rows(const std::vector<StoredRows>& levels, uint64_t key,
+                  std::vector<size_t>& at) {
+        const size_t row = pool.size();
+        pool.resize(row + n_headers, {0, 0});
+        for (size_t i = 0; i < levels.size(); ++i) {
+            if (at[i] >= levels[i].n || levels[i].keys[at[i]] != key) continue;
+            uint16_t n = 0;
+            for (uint32_t w = levels[i].starts[at[i]]; w < levels[i].starts[at[i] + 1]; ++w)
+                // A position says nothing about the end.
+                if (levels[i].labels[w] < n_labels) {
+                    pool.push_back({levels[i].labels[w], levels[i].values[w]});
+                    ++n;
+                }
+            if (i % 2) pool[row + i / 2].value = static_cast<int16_t>(n);
+            else pool[row + i / 2].label = n;
+            ++at[i];
         }
     }
 };
