@@ -1,6 +1,7 @@
 """Settings that are chosen on held-out data after training."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -31,16 +32,23 @@ def tune_o_bias(component: DynselNER, examples: Iterable[Example]) -> float:
     docs = [example.predicted for example in examples]
     golds = [component.get_gold(example).actions for example in examples]
     gold = np.concatenate([np.zeros(0, "int32"), *golds])
-    scores: dict[int, float] = {}
-    for quarters in range(O_BIASES.start - REACH, O_BIASES.stop + REACH):
+
+    @cache
+    def measure(quarters: int) -> float:
         component.o_bias = quarters / 4
-        scores[quarters] = entity_f(component.predict(docs).actions, gold)
+        return entity_f(component.predict(docs).actions, gold)
 
-    def rank(quarters: int) -> tuple[float, int]:
-        around = sum(scores[quarters + i] for i in range(-REACH, REACH + 1))
-        return round(around, 9), -abs(quarters)
+    def choose(among: range, step: int) -> int:
+        def rank(quarters: int) -> tuple[float, int]:
+            around = range(quarters - REACH, quarters + REACH + 1, step)
+            return round(sum(map(measure, around)), 9), -abs(quarters)
 
-    component.o_bias = best = max(O_BIASES, key=rank) / 4
+        return max(among, key=rank)
+
+    # Halves first, then the quarters beside the best of them.
+    half = choose(O_BIASES[::2], 2)
+    low, high = max(O_BIASES[0], half - 1), min(O_BIASES[-1], half + 1)
+    component.o_bias = best = choose(range(low, high + 1), 1) / 4
     return best
 
 
