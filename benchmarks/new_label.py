@@ -47,9 +47,7 @@ def unannotated(doc: Doc, vocab: Any) -> Doc:
 def measure(nlp: Any, gold: list[Doc], old: set[str]) -> dict[str, float]:
     predict = pipe_predictor(nlp)
     found = sum(span[2] == NEW for doc in gold for span in predict(doc))
-    right = sum(
-        span[2] == NEW for doc in gold for span in predict(doc) & spans_of(doc)
-    )
+    right = sum(span[2] == NEW for doc in gold for span in predict(doc) & spans_of(doc))
     return {
         "F1 of old labels": f_score(predict, gold, old),
         f"F1 of {NEW}": f_score(predict, gold, {NEW}),
