@@ -25,6 +25,7 @@ def test_public_names():
         ("spacy_architectures", "spacy_dynsel.DynamicParser.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicNER.v1"),
         ("spacy_callbacks", "spacy_dynsel.describe.v1"),
+        ("spacy_callbacks", "spacy_dynsel.find_o_bias.v1"),
         ("spacy_callbacks", "spacy_dynsel.tune_o_bias.v1"),
         ("spacy_architectures", "spacy_dynsel.DynamicTagger.v1"),
         ("spacy_misc", "spacy_dynsel.gazetteers.v1"),
