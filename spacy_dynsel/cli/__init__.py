@@ -7,6 +7,7 @@ from .clusters import clusters_cli
 from .convert import convert_cli
 from .experiment import experiment_cli
 from .group import dynsel_cli
+from .induce import induce_cli
 from .init_config import init_config_cli
 from .jackknife import jackknife_cli
 from .order import order_cli
@@ -21,6 +22,7 @@ __all__ = [
     "convert_cli",
     "dynsel_cli",
     "experiment_cli",
+    "induce_cli",
     "init_config_cli",
     "jackknife_cli",
     "order_cli",
