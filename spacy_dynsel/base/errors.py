@@ -591,3 +591,17 @@ class Errors(metaclass=ErrorsWithCodes):
         "The templates of links ({source}) have a checkpoint. All of them are read for each "
         "link: leave out the lines '---'."
     )
+    # Induction
+    DS280 = (
+        "The classifier '{name}' can't induce pairs of features: its compiled form has no "
+        "room for them. Leave out 'induction' in its learner; 'python -m spacy dynsel "
+        "induce' writes templates that serve as well."
+    )
+    DS281 = (
+        "The model has induced pairs of features for its {name}, and the config has no "
+        "'induction' in the block of the learner. Restore the config of the training."
+    )
+    DS282 = (
+        "Component '{name}' induced no conjunction that it lacks and that helps on "
+        "held-out data. Give more data, or plainer templates."
+    )

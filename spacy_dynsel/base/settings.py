@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .config_blocks import read_block
 from .errors import Errors
 
 OBJECTIVES = ("all_prefixes", "first_satisfied", "full")
@@ -12,6 +13,37 @@ OPTIMIZERS = ("adagrad", "rda")
 # What not every task makes use of.
 TASK_SETTINGS = ("predicted_history", "word_dropout", "copies", "lone_sentences")
 OPTIONAL = (*TASK_SETTINGS, "seed")
+
+
+@dataclass(frozen=True)
+class InductionSettings:
+    """How pairs of features are induced, see Choi (2016).
+
+    strongest (int): How many of the features that speak most for the correct label, and
+        against the wrong one, make pairs: the first with each of the others.
+    sure_lead (float): The lead of the correct label, as a part of the margin, from which
+        on no pairs are made; 1 is the rule of the paper, 0 means: mistakes only.
+    max_pairs (int): How many pairs there are at most.
+    reference (float): How often, in the first epoch, decisions see true labels of earlier
+        words in place of predicted ones. After each epoch it is multiplied by itself:
+        locally optimal learning to search. If missing, predicted_history says how often.
+    mini_batch (int): After how many sequences weights are changed; 0: after each
+        decision.
+    """
+
+    strongest: int = 3
+    sure_lead: float = 0.0
+    max_pairs: int = 1_000_000
+    reference: float | None = None
+    mini_batch: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("strongest", self.strongest, 2, 100)
+        check_number("sure_lead", self.sure_lead, 0.0, 1.0, whole=False)
+        check_number("max_pairs", self.max_pairs, 1, 100_000_000)
+        check_number("mini_batch", self.mini_batch, 0, 1_000_000)
+        if self.reference is not None:
+            check_number("reference", self.reference, 0.0, 1.0, whole=False)
 
 
 @dataclass(frozen=True)
@@ -41,6 +73,8 @@ class LearnerSettings:
         were a Doc of its own, so that one model serves documents and sentences.
         If one of these four is missing, the task has its own default, see for_task.
     seed (int): The seed of random choices; if missing, that of the training.
+    induction (InductionSettings): How pairs of features are induced; if missing, none
+        are.
     """
 
     objective: str = "all_prefixes"
@@ -58,6 +92,7 @@ class LearnerSettings:
     copies: Any = None
     lone_sentences: Any = None
     seed: int | None = None
+    induction: InductionSettings | None = None
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -111,6 +146,17 @@ class LearnerSettings:
                 raise ValueError(
                     Errors.DS025.format(setting=setting, value=value, name=name)
                 )
+        induction = self.induction
+        if (
+            induction
+            and induction.reference is not None
+            and not ("predicted_history" in defaults)
+        ):
+            raise ValueError(
+                Errors.DS025.format(
+                    setting="reference", value=induction.reference, name=name
+                )
+            )
         missing = {key: defaults[key] for key in defaults if getattr(self, key) is None}
         return replace(self, **missing)
 
@@ -209,6 +255,7 @@ def make_learner_settings(
     copies: str | None = None,
     lone_sentences: float | None = None,
     seed: int | None = None,
+    induction: dict | InductionSettings | None = None,
 ) -> LearnerSettings:
     """Settings of the learner for a config; see LearnerSettings."""
     return LearnerSettings(
@@ -226,4 +273,22 @@ def make_learner_settings(
         copies=copies,
         lone_sentences=lone_sentences,
         seed=seed,
+        induction=read_block("induction", induction, make_induction_settings),
+    )
+
+
+def make_induction_settings(
+    strongest: int = 3,
+    sure_lead: float = 0.0,
+    max_pairs: int = 1_000_000,
+    reference: float | None = None,
+    mini_batch: int = 0,
+) -> InductionSettings:
+    """Settings of induction for a config; see InductionSettings."""
+    return InductionSettings(
+        strongest=strongest,
+        sure_lead=sure_lead,
+        max_pairs=max_pairs,
+        reference=reference,
+        mini_batch=mini_batch,
     )

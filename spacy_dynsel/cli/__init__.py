@@ -9,6 +9,7 @@ from .convert import convert_cli
 from .distill import distill_cli
 from .experiment import experiment_cli
 from .group import dynsel_cli
+from .induce import induce_cli
 from .init_config import init_config_cli
 from .jackknife import jackknife_cli
 from .order import order_cli
@@ -26,6 +27,7 @@ __all__ = [
     "distill_cli",
     "dynsel_cli",
     "experiment_cli",
+    "induce_cli",
     "init_config_cli",
     "jackknife_cli",
     "order_cli",

@@ -15,6 +15,7 @@ from wasabi import msg
 
 from ..base.atomic import write_file
 from ..base.errors import Errors
+from ..ordering.decisions import split_examples
 from ..pipeline.component import DynselComponent
 
 # What only costs time when all that is wanted is an order of templates.
@@ -133,6 +134,40 @@ def check_annotation(
                 path=path, name=component.name, what=component.gold_missing
             )
         )
+
+
+def read_source(
+    config: Config,
+    component: Any,
+    nlp: Language,
+    *,
+    held_out_path: Path | None = None,
+    share: float = 0.1,
+    limit: int = 0,
+) -> tuple[list[Example], list[Example]]:
+    """Examples to learn from, and held-out ones to choose by.
+
+    config (Config): The config of the training.
+    held_out_path (Path): The data to choose by; if not given, a share of train.
+    share (float): That share.
+    limit (int): How many docs to use, if not all.
+    """
+    examples = read_train(config, nlp)
+    if limit:
+        examples = examples[:limit]
+    check_annotation(component, examples, "the training data")
+    held_out: list[Example]
+    if held_out_path is None:
+        train, held_out = split_examples(examples, share)
+    else:
+        train, held_out = examples, read_examples(held_out_path, nlp)
+        check_annotation(component, held_out, held_out_path)
+    if not train or not held_out:
+        raise ValueError(
+            Errors.DS127.format(name="training" if not train else "held-out")
+        )
+    share_tags(component, [*train, *held_out])
+    return train, held_out
 
 
 def share_tags(component: Any, examples: list[Example]) -> None:

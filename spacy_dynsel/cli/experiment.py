@@ -1,5 +1,5 @@
-"""Repeat the experiments of Strubell et al. (2015) and of Weiss and Taskar (2010) on other
-corpora, and on handwriting."""
+"""Repeat the experiments of Strubell et al. (2015), of Weiss and Taskar (2010) and of Choi
+(2016) on other corpora, and on handwriting."""
 
 import hashlib
 import json
@@ -30,6 +30,8 @@ from ..report.experiment import (
     compare_orders,
     plan_orders,
 )
+from ..report.induction import InductionExperiment
+from ..report.induction import read_docs as read_tagged_docs
 from ..report.results import make_claims, make_figures, make_page, make_tables
 from ..report.tags import CONDITIONS, TagsExperiment, find_corpus, read_corpus
 from ..report.tags import SETTINGS as TAG_SETTINGS
@@ -58,6 +60,12 @@ def experiment_cli(
     ),
     tags: list[str] = Opt(
         [], "--tags", help="Folder and column of a tagged corpus, for cascades"
+    ),
+    induction: list[str] = Opt(
+        [], "--induction", help="Folder and column of a tagged corpus, for induction"
+    ),
+    resources: list[Path] = Opt(
+        [], "--resources", help="Classes and clusters of words, for induction"
     ),
     sets: int = Opt(
         10, "--sets", min=0, help="Number of training sets to compare filters by"
@@ -88,6 +96,8 @@ def experiment_cli(
         },
         cascades_path=cascades,
         tags=tags,
+        induction=induction,
+        resources=resources,
         sets=sets,
         order_path=order,
         lang=lang,
@@ -106,6 +116,8 @@ def experiment(
     *,
     cascades_path: Path | None = None,
     tags: Sequence[str] = (),
+    induction: Sequence[str] = (),
+    resources: Sequence[Path] = (),
     sets: int = 10,
     order_path: Path | None = None,
     lang: str = "en",
@@ -121,10 +133,12 @@ def experiment(
     corpora (dict): For each task the files, or folders, of training and test data.
     cascades_path (Path): A file of handwriting, see read_letters.
     tags (Sequence[str]): Tagged corpora for cascades, see read_corpus.
+    induction (Sequence[str]): Tagged corpora for induction, in the same form.
+    resources (Sequence[Path]): Classes and clusters of words, for induction.
     sets (int): The number of training sets to compare filters by.
     RETURNS (dict): All numbers.
     """
-    if not corpora and cascades_path is None and not tags:
+    if not corpora and cascades_path is None and not tags and not induction:
         raise ValueError(Errors.DS139)
     nlp = make_language(lang)
     settings = [list(corpora), lang, epochs, limit, orders, fast, seed]
@@ -137,6 +151,9 @@ def experiment(
     if cascades_path is not None:
         handwriting = read_handwriting(cascades_path, digest, limit, seed)
     taggers = read_taggers(tags, digest, limit=limit, sets=sets, seed=seed)
+    inducers = read_inducers(
+        nlp, induction, resources, digest, limit=limit, epochs=epochs, seed=seed
+    )
     journal_path = output_path / "experiment.journal"
     if restart:
         journal_path.unlink(missing_ok=True)
@@ -157,7 +174,7 @@ def experiment(
             steps |= plan_orders(len(experiments["tagging"].templates))
         if handwriting is not None:
             steps |= handwriting.plan()
-        for tagger in taggers:
+        for tagger in (*taggers, *inducers):
             steps |= tagger.plan()
         journal.plan(steps)
         for task, one in experiments.items():
@@ -170,6 +187,10 @@ def experiment(
             results["handwriting"] = handwriting.run(journal)
         if taggers:
             results["tags"] = {one.corpus.name: one.run(journal) for one in taggers}
+        if inducers:
+            results["induction"] = {
+                one.corpus.name: one.run(journal) for one in inducers
+            }
     about = {
         "spacy-dynsel": __version__,
         "spaCy": spacy.__version__,
@@ -276,6 +297,38 @@ def read_taggers(
             digest.update(path.read_bytes())
         taggers.append(TagsExperiment(read_corpus(given, limit), settings, sets))
     return taggers
+
+
+def read_inducers(
+    nlp: Language,
+    corpora: Sequence[str],
+    resources: Sequence[Path],
+    digest: Any,
+    *,
+    limit: int,
+    epochs: int,
+    seed: int,
+) -> list[InductionExperiment]:
+    """The experiment on induction of each tagged corpus.
+
+    digest (Any): A hash, to which all is added that the experiments depend on.
+    """
+    for given in corpora:
+        digest.update(given.encode("utf8"))
+        for path in find_corpus(given)[0].values():
+            digest.update(path.read_bytes())
+    for path in resources:
+        digest.update(path.read_bytes())
+    return [
+        InductionExperiment(
+            nlp,
+            read_tagged_docs(nlp, given, limit),
+            resources,
+            epochs=epochs,
+            seed=seed,
+        )
+        for given in corpora
+    ]
 
 
 def write_report(folder: Path, results: dict[str, Any], about: dict[str, Any]) -> None:

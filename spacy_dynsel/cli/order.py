@@ -8,7 +8,6 @@ from typing import Any
 import typer
 from spacy import util
 from spacy.cli._util import Arg, Opt, import_code, parse_config_overrides
-from spacy.training import Example
 from spacy.util import registry
 from thinc.api import Config
 from wasabi import msg
@@ -20,20 +19,11 @@ from ..ordering.decisions import (
     Decisions,
     get_classifier,
     record_decisions,
-    split_examples,
     train_guide,
 )
 from ..ordering.journal import Journal
 from ..ordering.methods import Placed
-from ._data import (
-    check_annotation,
-    find_name,
-    make_component,
-    make_language,
-    read_examples,
-    read_train,
-    share_tags,
-)
+from ._data import find_name, make_component, make_language, read_source
 from .group import dynsel_cli
 from .options import CODE, WITH_OVERRIDES, takes_source
 
@@ -156,39 +146,21 @@ def load_decisions(
     *,
     name: str | None = None,
     part: str | None = None,
-    held_out_path: Path | None = None,
-    share: float = 0.1,
-    limit: int = 0,
+    **source: Any,
 ) -> tuple[Decisions, str]:
     """The recorded decisions of a config's component, and the name of the part.
 
     config (Config): The config of the training.
     name (str): The component; if not given, the first one that has templates.
     part (str): Which templates of a parser.
-    held_out_path (Path): The data to choose by; if not given, a share of train.
-    share (float): That share.
-    limit (int): How many docs to use, if not all.
+    source: The data, see read_source.
     """
     name = find_name(config, name)
     nlp = make_language(config["nlp"]["lang"])
     component = make_component(nlp, config, name)
     part = get_classifier(component, part).name
-    examples = read_train(config, nlp)
-    if limit:
-        examples = examples[:limit]
-    check_annotation(component, examples, "the training data")
-    held_out: list[Example]
-    if held_out_path is None:
-        train, held_out = split_examples(examples, share)
-    else:
-        train, held_out = examples, read_examples(held_out_path, nlp)
-        check_annotation(component, held_out, held_out_path)
-    if not train or not held_out:
-        raise ValueError(
-            Errors.DS127.format(name="training" if not train else "held-out")
-        )
-    share_tags(component, [*train, *held_out])
-    msg.info(f"{name}: recording the decisions of {len(examples)} docs")
+    train, held_out = read_source(config, component, nlp, **source)
+    msg.info(f"{name}: recording the decisions of {len(train)} docs")
     train_guide(component, train, nlp=nlp, epochs=GUIDE_EPOCHS, drop=0.1, seed=0)
     decisions = record_decisions(component, part, train, held_out)
     msg.info(

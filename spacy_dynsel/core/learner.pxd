@@ -46,6 +46,7 @@ cdef inline void find_best(
 
 cdef struct FeatureC:
     feat_t key
+    int template             # its rank; -1 for a pair
     int stage                # the first of the prefixes that contain it
     int n_outputs            # those that it can have weights for
     EntryC* row              # its weights
@@ -61,6 +62,7 @@ cdef struct MoveC:
 cdef struct StepC:
     int guess                # the best valid label, by the last prefix looked at
     int best_correct         # the best correct one, or -1
+    int best_wrong           # the best wrong one, or -1
     float loss
 
 
@@ -107,6 +109,7 @@ cdef class Learner:
         self, const ContextC* context, const uint8_t* costs, int n_templates
     ) noexcept nogil
     cdef float random(self) noexcept nogil
+    cdef int end_sequence(self, bint is_last) except -1 nogil
 
     # The parts of a step.
     cdef void gather(self, const ContextC* context, int n_templates) noexcept nogil
@@ -118,6 +121,8 @@ cdef class Learner:
 
     cdef int _resize(self, int n_labels) except -1
     cdef void _find_rows(self, bint counts) noexcept nogil
+    cdef void _expand(self) noexcept nogil
+    cdef int _end_step(self, const StepC* result) except -1 nogil
     cdef int _move_row(self, const FeatureC* feature) except -1 nogil
     cdef void _move_weight(self, WeightC* weight, float g) noexcept nogil
     cdef int _touch(self, size_t first, size_t end) except -1 nogil

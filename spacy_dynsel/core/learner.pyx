@@ -207,6 +207,13 @@ cdef class Learner:
         """A number in [0, 1)."""
         return <float>next_random(&self.random_state) * <float>(1.0 / (1 << 24))
 
+    cdef int end_sequence(self, bint is_last) except -1 nogil:
+        """Say that a sequence of decisions ends here.
+
+        is_last: Whether nothing follows for now.
+        """
+        return 0
+
     cdef int guess(self, const ContextC* context, const uint8_t* costs) noexcept nogil:
         """The best valid label by all templates, without learning."""
         return self.guess_early(context, costs, self.program.c.n_templates)
@@ -240,6 +247,7 @@ cdef class Learner:
         result.loss = 0
         result.guess = 0
         result.best_correct = -1
+        result.best_wrong = -1
         self.n_steps += 1
         self.gather(context, self.program.c.n_templates)
         self.hide(context, drop)
@@ -247,7 +255,8 @@ cdef class Learner:
         if self.corrects:
             return self._correct(costs, result)
         self._find_moves(costs, result)
-        return self.apply_gradient()
+        self.apply_gradient()
+        return self._end_step(result)
 
     cdef void gather(self, const ContextC* context, int n_templates) noexcept nogil:
         """Start a decision: list the features that the first templates find."""
@@ -257,6 +266,7 @@ cdef class Learner:
         for t in range(n_templates):
             stage += t == program.stage_ends[stage]
             feature[t].key = get_key(&program.templates[t], context)
+            feature[t].template = t
             feature[t].stage = stage
             feature[t].n_outputs = self.reach[t]
             self.table.prefetch(feature[t].key)
@@ -296,11 +306,19 @@ cdef class Learner:
                 feature[n].row = row
                 n += 1
         self.n_features = n
+        self._expand()
         self.n_scored = 0
         fill(self.scores.begin(), self.scores.end(), <float>0)
         fill(self.sums.begin(), self.sums.end(), <float>0)
         self._clear_touched()
         self.moves.clear()
+
+    cdef void _expand(self) noexcept nogil:
+        """Add to the features what others make of them."""
+
+    cdef int _end_step(self, const StepC* result) except -1 nogil:
+        """Learn what is not weights."""
+        return 0
 
     cdef void score(self, int stage) noexcept nogil:
         """Add the weights of all features up to a stage to the scores."""
@@ -345,6 +363,7 @@ cdef class Learner:
             self.score(stage)
             find_best(self.scores.data(), costs, self.n_labels, &good, &bad)
             result.best_correct = good
+            result.best_wrong = bad
             if good == -1 or bad == -1:
                 result.guess = good if bad == -1 else bad
                 continue

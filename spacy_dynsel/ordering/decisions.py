@@ -224,23 +224,28 @@ def record_decisions(
         "boundaries" of a parser.
     train (Sequence[Example]), held_out (Sequence[Example]): The data.
     """
-    engine = component.engine
     classifier = get_classifier(component, part)
     templates = classifier.templates
-    recorded = []
-    nanoseconds = np.zeros(0)
-    for examples in (train, held_out):
-        recorders = engine.new_recorders()
-        for batch in minibatch(examples, BATCH):
-            engine.record([component.get_gold(one) for one in batch], recorders)
-        recorder = recorders[classifier.name]
-        recorded.append(recorder.get_decisions())
-        nanoseconds = recorder.get_key_times()
+    *train_part, _ = record_split(component, classifier.name, train)
+    *held_out_part, nanoseconds = record_split(component, classifier.name, held_out)
+    needs_first = component.engine.needs_first_stage
     return make_decisions(
         [str(template) for template in templates.templates],
-        recorded[0],
-        recorded[1],
+        tuple(train_part),
+        tuple(held_out_part),
         classifier.settings,
         nanoseconds=nanoseconds,
-        n_first=templates.checkpoints[0] if engine.needs_first_stage else 0,
+        n_first=templates.checkpoints[0] if needs_first else 0,
     )
+
+
+def record_split(
+    component: Learning, part: str, examples: Sequence[Example]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Record decisions. RETURNS (tuple): Their keys and costs, see
+    Recorder.get_decisions; and the nanoseconds of each template's key."""
+    recorders = component.engine.new_recorders()
+    for batch in minibatch(examples, BATCH):
+        component.engine.record([component.get_gold(one) for one in batch], recorders)
+    recorder = recorders[part]
+    return (*recorder.get_decisions(), recorder.get_key_times())

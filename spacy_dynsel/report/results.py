@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..report import cascades, page, paper
+from ..report import induction as inducing
 from ..report import tags as tagging
 from .experiment import CURVE_MARGINS, TABLE_MARGINS, TASKS
 from .figure import Line, draw
@@ -105,6 +106,17 @@ def make_tables(results: dict[str, Any]) -> list[Table]:
                     paper.TAGS,
                 )
             )
+    for name, found in results.get("induction", {}).items():
+        columns = ("Model", "All", "Unknown", "Features")
+        for split, theirs in (("dev", paper.INDUCTION_DEV), ("test", paper.INDUCTION)):
+            rows = inducing.make_rows(found, split)
+            tables.append(Table(f"Induction: {name}, {split}", columns, rows, theirs))
+            early = inducing.make_rows(found, f"{split}, early exit")
+            title = f"Induction: {name}, {split}, early exit"
+            tables.append(Table(title, columns, early, []))
+        columns = ("Model", "All", "Features", "Weights", "Pairs")
+        rows = inducing.make_path_rows(found)
+        tables.append(Table(f"Induction: {name}, l1 on dev", columns, rows, []))
     return tables
 
 
@@ -265,6 +277,8 @@ def make_claims(results: dict[str, Any]) -> list[dict[str, Any]]:
         claims += cascades.make_claims(results["handwriting"])
     for name, found in results.get("tags", {}).items():
         claims += tagging.make_claims(name, found)
+    for name, found in results.get("induction", {}).items():
+        claims += inducing.make_claims(name, found)
     return claims
 
 

@@ -16,11 +16,14 @@ from ..core.forms.factored import FactoredScorer
 from ..core.forms.packing import (
     check_weights,
     compile_weights,
+    find_pair_scale,
     pack_weights,
     unpack_weights,
 )
+from ..core.induction import InducingLearner
 from ..core.label_parts import LabelParts
 from ..core.learner import Learner
+from ..core.pairs import check_pairs, find_pair_keys, join_pairs
 from ..core.program import Program
 from ..core.recorder import Recorder
 from .training_state import check_state, describe_settings, read_settings
@@ -62,6 +65,7 @@ class Part(Replaceable):
     name: str
     settings = LearnerSettings()
     n_labels = 0
+    n_words = 0
 
     @abstractmethod
     def start(self, n_labels: int, settings: LearnerSettings) -> None:
@@ -151,6 +155,8 @@ class Classifier(Part):
         early_share: float = 1.0,
     ) -> None:
         check_count("seeds", seeds, 1)
+        if settings.induction is not None and not form.takes_pairs:
+            raise ValueError(Errors.DS280.format(name=name))
         templates.check_atoms(places)
         settings.stage_margins(len(templates.checkpoints))
         self.name = name
@@ -174,6 +180,9 @@ class Classifier(Part):
         self.learners: list[Learner] = []
         # Each of these leaves out a part of the data.
         self.folds: list[Learner] = []
+        # The size of the training data, and how much was learned from.
+        self.n_words = 0
+        self.n_learned = 0
         # The compiled weights, if nothing was learned since, and what they were made
         # with.
         self._scorer: Any = None
@@ -202,6 +211,19 @@ class Classifier(Part):
         self._scorer = None
         self.learners = [self._seeded(i * SEED_STEP) for i in range(self.seeds)]
 
+    def get_history_rate(self, n_words: int) -> float:
+        """How often decisions see predicted labels before them. With locally optimal
+        learning to search, this grows from epoch to epoch.
+
+        n_words (int): How many words are learned from now.
+        """
+        induction = self.used_settings.induction
+        epoch = self.n_learned // max(1, self.n_words)
+        self.n_learned += n_words
+        if induction is None or induction.reference is None:
+            return self.used_settings.predicted_history
+        return 1 - induction.reference ** (epoch + 1)
+
     def start_folds(self, n_folds: int, offset: Callable[[int], int]) -> None:
         """Start one more learner for each fold.
 
@@ -217,6 +239,8 @@ class Classifier(Part):
         learner = self._make_learner(self.used_settings)
         values = weights.astype("float32") / np.float32(scorer.scale)
         learner.correct_from(keys, labels, values)
+        if isinstance(learner, InducingLearner):
+            learner.set_pairs(scorer.pairs)
         # One learner goes on from the average: others would learn the same. Nothing is
         # new to a fold.
         self.learners = [learner]
@@ -228,6 +252,8 @@ class Classifier(Part):
             # The form of the weights depends on the number of labels.
             weights = self.form.unpack(self._scorer)
             packed = self.form.pack(*weights, n_labels, **self._options)
+            if self.settings.induction is not None:
+                packed["pairs"] = self._scorer.pairs
             self._make_scorer(packed, self._scorer.scale, self._options)
 
     def fit_learners(self) -> None:
@@ -250,6 +276,7 @@ class Classifier(Part):
             "settings": describe_settings(self.used_settings, self.settings),
             "seeds": len(self.learners),
             "folds": len(self.folds),
+            "words": [self.n_words, self.n_learned],
         }
 
     def start_again(self, meta: Any) -> None:
@@ -262,6 +289,12 @@ class Classifier(Part):
         self.start(self.n_labels, read_settings(meta.get("settings"), self.settings))
         self.learners = self.learners[: counts[0]]
         self.start_folds(counts[1], lambda fold: 0)
+        words = meta.get("words", [0, 0])
+        check_state(
+            isinstance(words, list) and [type(n) for n in words] == [int, int],
+            "it lacks the size of its data",
+        )
+        self.n_words, self.n_learned = words
 
     # The compiled form.
 
@@ -271,6 +304,10 @@ class Classifier(Part):
     def compile(self, **options: Any) -> Any:
         if self._scorer is None:
             keys, labels, values = mean_weights(self.learners)
+            pairs, scale = self._find_pairs(), None
+            if pairs is not None:
+                n_templates = len(self.templates.templates)
+                scale = find_pair_scale(keys, values, pairs, n_templates)
             # Learners may have gone on with more labels.
             keys, labels, weights, scale = compile_weights(
                 keys,
@@ -278,8 +315,12 @@ class Classifier(Part):
                 values,
                 self.n_outputs,
                 self.used_settings.smallest_weight,
+                scale,
             )
             packed = self.form.pack(keys, labels, weights, self.n_labels, **options)
+            if pairs is not None:
+                kept = np.isin(find_pair_keys(pairs), keys)
+                packed["pairs"] = pairs.reshape(-1, 4)[kept].ravel()
             self._make_scorer(packed, scale, options)
         elif options != self._options:
             arrays = self.form.get_arrays(self._scorer)
@@ -293,9 +334,23 @@ class Classifier(Part):
         arrays = self.form.get_arrays(self._scorer)
         return {f"{self.name}_{part}": array for part, array in arrays.items()}
 
+    def _find_pairs(self) -> np.ndarray | None:
+        """The pairs of features that learners have induced."""
+        found = [
+            learner.get_pairs()
+            for learner in self.learners
+            if isinstance(learner, InducingLearner)
+        ]
+        return join_pairs(found) if found else None
+
     def load(self, stored: Stored) -> "Classifier":
         meta, arrays, n_labels, options = stored
-        parts = {part: f"{self.name}_{part}" for part in self.form.parts}
+        names = [*self.form.parts]
+        if self.settings.induction is not None:
+            names.append("pairs")
+        elif f"{self.name}_pairs" in arrays:
+            raise ValueError(Errors.DS281.format(name=self.name))
+        parts = {part: f"{self.name}_{part}" for part in names}
         if not isinstance(meta, dict) or not set(parts.values()) <= set(arrays):
             raise ValueError(Errors.DS035.format(what=f"it lacks its {self.name}"))
         scale = meta.get("scale")
@@ -304,6 +359,8 @@ class Classifier(Part):
         self.templates.check_lines(meta.get("templates"))
         packed = {part: arrays[section] for part, section in parts.items()}
         self.form.check(packed, n_labels, **options)
+        if "pairs" in packed:
+            check_pairs(packed["pairs"], len(self.templates.templates))
         loaded = self.blank()
         loaded.n_labels = n_labels
         loaded.label_parts = options.get("parts")
@@ -328,9 +385,10 @@ class Classifier(Part):
             early = [self._early_share * settings.margin] * (self.n_stages - 2)
             late = [settings.margin] * (self.n_stages - len(early))
             settings = replace(settings, margin=[*early, *late])
+        kind = Learner if settings.induction is None else InducingLearner
         if self.label_parts is None:
-            return Learner(self.program, self.n_labels, settings)
-        return Learner(
+            return kind(self.program, self.n_labels, settings)
+        return kind(
             self.program, self.n_labels, settings, self.label_parts, self.has_wholes
         )
 
@@ -339,6 +397,7 @@ class CachedForm:
     """Rows of scores that the lexicon keeps for each word; see CachedScorer."""
 
     parts = ("index", "slots")
+    takes_pairs = True
 
     @staticmethod
     def pack(
@@ -361,7 +420,8 @@ class CachedForm:
 
     @staticmethod
     def get_arrays(scorer: CachedScorer) -> dict[str, np.ndarray]:
-        return {"index": scorer.weights.index, "slots": scorer.weights.slots}
+        arrays = {"index": scorer.weights.index, "slots": scorer.weights.slots}
+        return arrays if scorer.pairs is None else {**arrays, "pairs": scorer.pairs}
 
     @staticmethod
     def make(
@@ -372,7 +432,13 @@ class CachedForm:
         **options: Any,
     ) -> CachedScorer:
         return CachedScorer(
-            program, n_labels, packed["index"], packed["slots"], scale, **options
+            program,
+            n_labels,
+            packed["index"],
+            packed["slots"],
+            scale,
+            pairs=packed.get("pairs"),
+            **options,
         )
 
 
@@ -382,6 +448,7 @@ class FactoredForm:
 
     # Index and slots of the weights of parts, and the same of those of whole labels.
     parts = ("index", "slots", "starts", "wholes")
+    takes_pairs = True
 
     @staticmethod
     def pack(
@@ -427,12 +494,13 @@ class FactoredForm:
 
     @staticmethod
     def get_arrays(scorer: FactoredScorer) -> dict[str, np.ndarray]:
-        return {
+        arrays = {
             "index": scorer.weights.index,
             "slots": scorer.weights.slots,
             "starts": scorer.wholes.index,
             "wholes": scorer.wholes.slots,
         }
+        return arrays if scorer.pairs is None else {**arrays, "pairs": scorer.pairs}
 
     @staticmethod
     def make(
@@ -452,6 +520,7 @@ class FactoredForm:
             packed["starts"],
             packed["wholes"],
             scale=scale,
+            pairs=packed.get("pairs"),
             **options,
         )
 
@@ -461,6 +530,8 @@ class SlotForm:
 
     scorer (type): The class of the tables.
     """
+
+    takes_pairs = False
 
     def __init__(self, scorer: Any) -> None:
         self.parts = scorer.parts

@@ -345,6 +345,7 @@ class Engine(Resumable):
                 settings = settings.for_small_data()
             n_labels = self._count_labels(name, self.labels)
             part.start(n_labels, settings.seeded(start.seed))
+            part.n_words = n_tokens
         self._training_lexicon = self._new_training_lexicon()
 
     def _make_reader(

@@ -18,7 +18,7 @@ class Explanation(NamedTuple):
     stage (int): The stage in which the decision was made, from 1.
     n_templates (int): The number of templates that were read.
     contributions (dict): For each of them what it added to the label and to the
-        runner-up; under "bias", what was added to labels whatever the token; under
+        runner-up; under "one & other" what an induced pair of features added; under "bias", what was added to labels whatever the token; under
         "first pass", what another model found that has read the token before.
     n_labels (int): The number of labels that were left for the last stage.
     """
@@ -64,6 +64,7 @@ class Explainer:
         label: int,
         valid: np.ndarray | None = None,
         given: dict[str, np.ndarray] | None = None,
+        pairs: Sequence[tuple[int, int, np.ndarray]] = (),
     ) -> Explanation:
         """Say how one decision was made.
 
@@ -71,13 +72,18 @@ class Explainer:
         label (int): The decision.
         valid (array): Which outputs were possible; all, if not given.
         given (dict): What else was added to each output before the first stage.
+        pairs (Sequence): The ranks of the templates of induced pairs, and what each pair
+            adds to each output.
         """
         scorer, outputs = self.scorer, self.outputs
         given = dict(given or {})
         if scorer.bias is not None:
             given["bias"] = scorer.bias
         choices = np.arange(len(outputs)) if valid is None else np.flatnonzero(valid)
-        sums = parts.cumsum(axis=0, dtype="int32")
+        all_parts = parts.astype("int32")
+        for _, later, row in pairs:
+            all_parts[later] += row[: len(outputs)]
+        sums = all_parts.cumsum(axis=0)
         for row in given.values():
             sums += row[: len(outputs)]
         for stage, end in enumerate(self.checkpoints):
@@ -91,6 +97,9 @@ class Explainer:
             if self.n_candidates:
                 choices = self._keep(ranked, scores, stage)
         contributions = {self.names[t]: parts[t] for t in range(end)}
+        for earlier, later, row in pairs:
+            if later < end:
+                contributions[f"{self.names[earlier]} & {self.names[later]}"] = row
         contributions.update(given)
         return Explanation(
             label=outputs[label],

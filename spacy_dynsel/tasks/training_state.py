@@ -9,6 +9,7 @@ from ..base.atomic import Replaceable
 from ..base.errors import Errors
 from ..base.settings import LearnerSettings
 from ..core.checksum import checksum
+from ..core.induction import InducingLearner
 from ..core.learner import Learner
 from ..core.link_learner import LinkLearner
 from ..core.model_file import dump_model, load_model
@@ -17,8 +18,10 @@ from ..core.rank_learner import RankLearner
 KIND = "training"
 NO_ROW = 1 << 31
 WEIGHTS = ("values", "squares")
+LEARNER = ("keys", "states", "labels", *WEIGHTS, "numbers")
 SECTIONS = {
-    Learner: ("keys", "states", "labels", *WEIGHTS, "numbers"),
+    Learner: LEARNER,
+    InducingLearner: (*LEARNER, "pairs"),
     RankLearner: ("keys", "counts", *WEIGHTS),
     LinkLearner: ("keys", "steps", *WEIGHTS, "drifts", "numbers"),
 }

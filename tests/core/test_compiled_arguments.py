@@ -223,7 +223,7 @@ def mix_taggers() -> None:
     batch([0] * 5, [[0, 5]]).update(learner, 0, 0, 0)
     whole = batch([0] * 5, [[0, 5]])
     none = np.zeros(5, "uint16")
-    assert len(whole.explain(scorer, none, none)) == 5
+    assert len(whole.explain(scorer, none, none)[0]) == 5
     for wrong in (np.zeros(4, "uint16"), np.full(5, n_labels, "uint16")):
         refuse(whole.explain, scorer, wrong, none)
         refuse(whole.explain, scorer, none, wrong)

@@ -49,6 +49,11 @@ def finish(state: int) -> int:
     return (state * 0xD6E8FEB86659FD93 & WORD64) >> 32
 
 
+def pair_key(one: int, other: int) -> int:
+    """The key of an induced pair of features."""
+    return finish(mix(mix(0x5061697273, min(one, other)), max(one, other)))
+
+
 def fold(value: int) -> int:
     return (value * 0x9E3779B97F4A7C15 & WORD64) >> 32
 
@@ -178,6 +183,8 @@ class ReferenceTagger:
             strict=True,
         ):
             self.weights[int(key)][int(label)] = int(weight)
+        members = arrays.get("templates_pairs", np.empty(0)).reshape(-1, 4)[:, :2]
+        self.pairs = {frozenset(map(int, pair)) for pair in members}
         self.tables = {
             name: {
                 int(key): int(value)
@@ -199,10 +206,14 @@ class ReferenceTagger:
         """RETURNS (tuple): The label and the number of templates."""
         scores = np.zeros(len(self.labels), dtype=int)
         templates = self.templates.templates[:n_templates]
+        met: list[int] = []
         for rank, template in enumerate(templates, start=1):
             key = template_key(template, tokens, position, history, self.tables)
-            for label, weight in self.weights.get(key, {}).items():
-                scores[label] += weight
+            joined = [one for one in met if frozenset((one, key)) in self.pairs]
+            met.append(key)
+            for one in (key, *(pair_key(other, key) for other in joined)):
+                for label, weight in self.weights.get(one, {}).items():
+                    scores[label] += weight
             if rank in self.templates.checkpoints:
                 best, *others = sorted(scores.tolist(), reverse=True)
                 lead = best - others[0] if others else float("inf")

@@ -1,7 +1,8 @@
 from libcpp.vector cimport vector
 
+from ..pairs cimport MemberC, MemberTable, PairC
 from ..program cimport AtomC, ContextC, LexemeRecC, MAX_ATOMS, ProgramC
-from ..typedefs cimport int8_t, score_t, uint16_t
+from ..typedefs cimport feat_t, int8_t, score_t, uint16_t
 from .packing cimport PackedC
 from .word_scorer cimport WordScorer
 
@@ -60,6 +61,8 @@ cdef struct StageC:
     int end_table
     int first_hashed
     int end_hashed
+    int first_loose          # templates that are not fused
+    int end_loose
 
 
 cdef struct CachedScorerC:
@@ -75,6 +78,9 @@ cdef struct CachedScorerC:
     int* fused_templates
     TableC* tables
     int* hashed              # [templates]
+    int* loose               # [templates]
+    MemberTable* members     # of induced pairs, or NULL
+    size_t member_offset     # where they stand after the rows of a lexeme
     PackedC packed
     const score_t* bias      # [width] added to all scores, or NULL
 
@@ -117,6 +123,9 @@ cdef class CachedScorer(WordScorer):
     cdef vector[int] _fused_templates
     cdef vector[TableC] _tables
     cdef vector[int] _hashed
+    cdef vector[int] _loose
+    cdef vector[PairC] _pairs
+    cdef MemberTable _members
     cdef object _table_rows
     cdef CachedScorerC c
 

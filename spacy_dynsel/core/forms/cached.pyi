@@ -20,6 +20,7 @@ class CachedScorer(WordScorer):
         scale: float,
         cardinalities: dict[str, int],
         bias: dict[int, int] | None = None,
+        pairs: np.ndarray | None = None,
     ) -> None: ...
     @property
     def width(self) -> int: ...

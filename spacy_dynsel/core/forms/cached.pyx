@@ -4,6 +4,9 @@ All is derived from integer weights when a scorer is made: templates that look a
 lexeme are added up to a row of scores that the lexicon keeps, templates over atoms of
 few values become tables that are indexed directly, and only the rest is looked up by
 key. The sums are the same integers whichever way they are reached.
+
+Induced pairs of features over one lexeme are added up with them. Of other pairs the
+lexicon keeps the members; what is a pair of those that meet is looked up by key.
 """
 from libc.stdint cimport uintptr_t
 from libc.string cimport memset
@@ -16,6 +19,7 @@ from ..large_pages import allocate
 
 from ..hashing cimport finish, mix
 from ..leads cimport get_margin
+from ..pairs cimport may_pair, pair_key, read_pairs
 from ..program cimport MAX_PLACES, Program, get_atom, get_key
 from ..typedefs cimport feat_t, uint32_t, uint64_t
 from .packing cimport (
@@ -29,6 +33,7 @@ from .word_scorer cimport MAX_TEMPLATES, LimitC
 
 cdef enum:
     MAX_STAGES = 0x7FFFFFFF
+    MAX_KEYS = 64
     # Dense rows pay as long as they are not much longer than what they add up, and as
     # long as a lexicon has room for those of some thousand words.
     MAX_DENSE_WIDTH = 4096
@@ -46,6 +51,7 @@ cdef class CachedScorer:
     cardinalities (dict): How many values a column can have, for those columns whose
         values are small numbers.
     bias (dict): Integers that are added to the scores of some labels.
+    pairs (array): Pairs of features that have weights as well, see core/pairs.pyx.
     """
 
     def __init__(
@@ -57,6 +63,7 @@ cdef class CachedScorer:
         float scale,
         dict cardinalities not None,
         dict bias=None,
+        pairs=None,
     ):
         cdef score_t[::1] bias_view
         self.set_weights(program, PackedWeights(index, slots, n_labels), scale)
@@ -75,6 +82,11 @@ cdef class CachedScorer:
                 self.bias[label] = value
             bias_view = self.bias
             self.c.bias = &bias_view[0]
+        self.c.members = NULL
+        self.pairs = pairs
+        if pairs is not None:
+            read_pairs(pairs, program.c.n_templates, self._pairs, self._members)
+            self.c.members = &self._members
         self._compile()
 
     @property
@@ -139,6 +151,12 @@ cdef class CachedScorer:
                 if t not in done:
                     self._hashed.push_back(t)
             stage.end_hashed = self._hashed.size()
+            fused_ones = {t for members in by_place.values() for t in members}
+            stage.first_loose = self._loose.size()
+            for t in range(first, end):
+                if t not in fused_ones:
+                    self._loose.push_back(t)
+            stage.end_loose = self._loose.size()
             self._stages.push_back(stage)
         self.c.stages = self._stages.data()
         self.c.fused = self._fused.data()
@@ -147,6 +165,8 @@ cdef class CachedScorer:
         self.c.fused_templates = self._fused_templates.data()
         self.c.tables = self._tables.data()
         self.c.hashed = self._hashed.data()
+        self.c.loose = self._loose.data()
+        self.c.member_offset = <size_t>self.c.n_rows * self.c.width * sizeof(score_t)
         return 0
 
     def _plan_tables(self, candidates, dense):
@@ -232,11 +252,14 @@ cdef class CachedScorer:
         return self.c.stages != NULL
 
     cdef size_t count_row_bytes(self) noexcept nogil:
-        return <size_t>self.c.n_rows * self.c.width * sizeof(score_t)
+        if self.c.members == NULL:
+            return self.c.member_offset
+        return self.c.member_offset + self._fused_templates.size() * sizeof(MemberC)
 
     cdef void fill(self, LexemeRecC* record, char* rows) noexcept nogil:
         """Fill the fused rows of a lexeme: for each the sum of its templates."""
         cdef LexemeRecC* places[MAX_PLACES]
+        cdef score_t* row
         cdef feat_t[MAX_TEMPLATES] keys
         cdef ContextC context
         cdef const FusedC* fused
@@ -252,13 +275,125 @@ cdef class CachedScorer:
                 keys[j - fused.first] = get_key(
                     &self.c.program.templates[self.c.fused_templates[j]], &context
                 )
-            add_features(
-                &self.c.packed,
-                keys,
-                fused.end - fused.first,
-                <score_t*>rows + <size_t>fused.row * self.c.width,
-                0,
+            row = <score_t*>rows + <size_t>fused.row * self.c.width
+            add_features(&self.c.packed, keys, fused.end - fused.first, row, 0)
+            if self.c.members != NULL:
+                fill_members(
+                    &self.c,
+                    keys,
+                    fused.end - fused.first,
+                    row,
+                    <MemberC*>(rows + self.c.member_offset) + fused.first,
+                )
+
+    def find_pairs(self, vector[feat_t] keys) -> list:
+        cdef vector[MemberC] members
+        cdef score_t[::1] view
+        cdef size_t i, j
+        if self.c.members == NULL:
+            return []
+        found = []
+        for j in range(keys.size()):
+            members.push_back(self._members.look_up(keys[j]))
+            for i in range(j):
+                if may_pair(members[i], members[j]):
+                    row = np.zeros(self.c.width, dtype="int16")
+                    view = row
+                    add_weights(&self.c.packed, pair_key(keys[i], keys[j]), &view[0])
+                    if row.any():
+                        found.append((i, j, row))
+        return found
+
+
+cdef void fill_members(
+    const CachedScorerC* scorer, const feat_t* keys, int n, score_t* row, MemberC* members
+) noexcept nogil:
+    """Keep those of a lexeme's features that are members of pairs, and add the pairs that
+    are complete to its row."""
+    cdef MemberC member
+    cdef int i, j, n_members = 0
+    for j in range(n):
+        member = scorer.members.look_up(keys[j])
+        if member.partners == 0:
+            continue
+        for i in range(n_members):
+            if may_pair(members[i], member):
+                add_weights(&scorer.packed, pair_key(members[i].key, member.key), row)
+        members[n_members] = member
+        n_members += 1
+
+
+cdef struct MeetingC:
+    # The members of pairs that a decision has met, and keys of pairs to be looked up.
+    int n
+    MemberC[MAX_TEMPLATES] members
+    int n_keys
+    feat_t[MAX_KEYS] keys
+
+
+cdef void add_keys(
+    const CachedScorerC* scorer, MeetingC* meeting, score_t* scores
+) noexcept nogil:
+    cdef int i
+    for i in range(meeting.n_keys):
+        prefetch_weights(&scorer.packed, meeting.keys[i])
+    for i in range(meeting.n_keys):
+        add_weights(&scorer.packed, meeting.keys[i], scores)
+    meeting.n_keys = 0
+
+
+cdef inline void introduce(
+    const CachedScorerC* scorer, MeetingC* meeting, int n_met, MemberC member,
+    score_t* scores,
+) noexcept nogil:
+    """Look for pairs of a member and those that were met before it."""
+    cdef int i
+    for i in range(n_met):
+        if may_pair(meeting.members[i], member):
+            if meeting.n_keys == MAX_KEYS:
+                add_keys(scorer, meeting, scores)
+            meeting.keys[meeting.n_keys] = pair_key(meeting.members[i].key, member.key)
+            prefetch_index(&scorer.packed, meeting.keys[meeting.n_keys])
+            meeting.n_keys += 1
+
+
+cdef void add_pairs(
+    const CachedScorerC* scorer, int s, const ContextC* context, score_t* scores
+) noexcept nogil:
+    """Add the pairs of a stage: those whose later member is in it. The rows of lexemes have
+    the pairs of their own members."""
+    cdef MeetingC meeting
+    cdef MemberC member
+    cdef const MemberC* members
+    cdef const FusedC* fused
+    cdef int i, j, stage, n_met
+    meeting.n = 0
+    meeting.n_keys = 0
+    for stage in range(s + 1):
+        for i in range(scorer.stages[stage].first_fused, scorer.stages[stage].end_fused):
+            fused = &scorer.fused[i]
+            members = <const MemberC*>(
+                <const char*>context.lexemes[fused.place].rows + scorer.member_offset
+            ) + fused.first
+            n_met = meeting.n
+            for j in range(fused.end - fused.first):
+                if members[j].partners == 0:
+                    break
+                if stage == s:
+                    introduce(scorer, &meeting, n_met, members[j], scores)
+                meeting.members[meeting.n] = members[j]
+                meeting.n += 1
+        for i in range(scorer.stages[stage].first_loose, scorer.stages[stage].end_loose):
+            member = scorer.members.look_up(
+                get_key(&scorer.program.templates[scorer.loose[i]], context)
             )
+            if member.partners == 0:
+                continue
+            if stage == s:
+                introduce(scorer, &meeting, meeting.n, member, scores)
+            meeting.members[meeting.n] = member
+            meeting.n += 1
+    add_keys(scorer, &meeting, scores)
 
 
 cdef inline int get_fused(
@@ -321,6 +456,8 @@ cdef void add_stage(
         prefetch_weights(&scorer.packed, keys[i])
     for i in range(n_keys):
         add_weights(&scorer.packed, keys[i], scores)
+    if scorer.members != NULL:
+        add_pairs(scorer, s, context, scores)
 
 
 cdef DecisionC decide(

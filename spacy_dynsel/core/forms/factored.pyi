@@ -28,5 +28,6 @@ class FactoredScorer(WordScorer):
         seen: Any,
         scale: float,
         cardinalities: dict[str, int],
+        pairs: np.ndarray | None = None,
     ) -> None: ...
     def find_seen(self, orth: int) -> np.ndarray | None: ...

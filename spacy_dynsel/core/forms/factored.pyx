@@ -41,7 +41,7 @@ cdef class FactoredScorer(WordScorer):
     has_wholes (Sequence[bool]): For each template whether it has weights for these.
     seen (SeenLabels): The labels that frequent words were seen with.
     scale (float): The integer that stands for a weight of 1.
-    cardinalities (dict): See CachedScorer.
+    cardinalities (dict), pairs (array): See CachedScorer. Pairs have weights of parts.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ cdef class FactoredScorer(WordScorer):
         seen,
         float scale,
         dict cardinalities not None,
+        pairs=None,
     ):
         cdef int i, t, stage
         if parts.starts is None or len(has_wholes) != program.c.n_templates:
@@ -64,7 +65,10 @@ cdef class FactoredScorer(WordScorer):
             for i in range(program.c.templates[t].n_atoms):
                 if program.c.templates[t].atoms[i].place != program.places.index("0"):
                     raise ValueError(Errors.DS216.format(what="templates of a first stage"))
-        context = CachedScorer(program, parts.n_parts, index, slots, scale, cardinalities)
+        context = CachedScorer(
+            program, parts.n_parts, index, slots, scale, cardinalities, pairs=pairs
+        )
+        self.pairs = pairs
         self.set_weights(program, context.weights, scale)
         self.n_labels = parts.n_labels
         self.n_outputs = parts.n_outputs
@@ -136,6 +140,16 @@ cdef class FactoredScorer(WordScorer):
             return None
         labels = self._seen_labels[self._seen_starts[place] : self._seen_starts[place + 1]]
         return np.asarray(labels)
+
+    def find_pairs(self, vector[feat_t] keys) -> list:
+        if self.parts is None:
+            raise ValueError(Errors.DS216.format(what="a scorer that was never made"))
+        found = self.context.find_pairs(keys)
+        wholes = np.zeros(self.n_labels, dtype="int16")
+        return [
+            (i, j, np.concatenate([row[: self.parts.n_parts], wholes]))
+            for i, j, row in found
+        ]
 
     def combine(self, outputs):
         if self.parts is None:

@@ -19,6 +19,7 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from ...base.errors import Errors
+from ..pairs import find_pair_keys
 
 cdef enum:
     MIN_BUCKET_BITS = 16
@@ -33,21 +34,56 @@ cdef enum:
 MAX_LABELS = LABEL_LIMIT
 # The largest integer weight.
 MAX_WEIGHT = 127
+# The largest sum of weights, with something to spare for biases.
+MAX_SUM = 256 * MAX_WEIGHT
 
 
-def compile_weights(keys, labels, values, int n_labels, float smallest) -> tuple:
-    """Weights as integers: the largest becomes MAX_WEIGHT.
+def compile_weights(
+    keys, labels, values, int n_labels, float smallest, scale=None
+) -> tuple:
+    """Weights as integers: the largest becomes MAX_WEIGHT, unless there is a scale.
 
     keys (array), labels (array), values (array): See Learner.get_weights.
     n_labels (int): The number of labels. Weights of others are dropped.
     smallest (float): Weights up to this size are dropped.
+    scale (float): The integer that stands for a weight of 1.
     RETURNS (tuple): The keys, labels and weights (int8) that are left, and the scale.
     """
-    scale = MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
+    if scale is None:
+        scale = find_scale(values)
     weights = quantize(values, scale)
     weights[(np.abs(values) <= smallest) | (labels >= n_labels)] = 0
     kept = np.flatnonzero(weights)
     return keys[kept], labels[kept], weights[kept], scale
+
+
+def find_scale(values) -> float:
+    """The scale by which the largest of some weights becomes MAX_WEIGHT."""
+    return MAX_WEIGHT / max(1e-6, float(np.abs(values).max(initial=0.0)))
+
+
+def find_pair_scale(keys, values, pairs, int n_templates) -> float:
+    """The same where pairs of features have weights as well, but small enough for any sum
+    to fit: a decision has one feature of each template, and one pair of each two.
+
+    pairs (array): See core/pairs.pyx.
+    """
+    pair_keys = find_pair_keys(pairs)
+    ranks = pairs.reshape(-1, 4)[:, 2:].astype("int64")
+    groups = ranks.min(axis=1) * n_templates + ranks.max(axis=1)
+    order = np.argsort(pair_keys, kind="stable")
+    places = np.searchsorted(pair_keys[order], keys).clip(max=max(0, len(order) - 1))
+    sizes = np.abs(values)
+    largest = np.zeros(n_templates**2)
+    is_pair = np.zeros(len(keys), dtype=bool)
+    if len(order):
+        is_pair = pair_keys[order][places] == keys
+        np.maximum.at(largest, groups[order][places[is_pair]], sizes[is_pair])
+    total = n_templates * float(sizes[~is_pair].max(initial=0.0)) + largest.sum()
+    n_features = n_templates + np.count_nonzero(largest)
+    # Each of them is rounded.
+    most = max(1.0, MAX_SUM - 0.5 * n_features)
+    return min(find_scale(values), most / max(1e-6, total))
 
 
 def quantize(values, float scale):

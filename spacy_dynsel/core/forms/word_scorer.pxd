@@ -21,6 +21,7 @@ cdef class WordScorer:
     cdef readonly int n_labels
     cdef readonly int n_outputs
     cdef readonly object bias
+    cdef readonly object pairs
     cdef vector[LimitC] lexical_limits
     cdef vector[LimitC] dynamic_limits
 

@@ -49,6 +49,15 @@ cdef class WordScorer:
         """How much memory a lexicon needs for the rows of a word."""
         return self.count_row_bytes()
 
+    def find_pairs(self, vector[feat_t] keys) -> list:
+        """What induced pairs of features add.
+
+        keys (list[int]): The key of each template's feature.
+        RETURNS (list): For each pair the ranks of its templates, the earlier one first,
+            and its integer scores by output.
+        """
+        return []
+
     def combine(self, outputs):
         """The scores of labels, by the scores of outputs in the last dimension."""
         return outputs[..., : self.n_labels]

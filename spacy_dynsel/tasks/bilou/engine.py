@@ -243,9 +243,11 @@ class EntityEngine(Engine):
                     learner.reject_rare()
 
     def _learn(self, batch: list[GoldEntities], drop: float) -> float:
-        history, lone = self.settings.predicted_history, self.settings.lone_sentences
+        lone = self.settings.lone_sentences
         loss = 0.0
+        n_words = sum(len(find_words(gold.doc)) for gold in batch)
         for name, part in self.classifiers.items():
+            history = part.get_history_rate(n_words)
             for starts in self._training_starts(batch):
                 training = self._training_batch(name, batch, starts)
                 for learner in part.learners:
@@ -398,7 +400,7 @@ class EntityEngine(Engine):
             snapshot.reader,
         )
         actions, labels = batch.actions, snapshot.labels
-        parts, valid, read, support = explaining.explain(scorer, actions, first)
+        parts, valid, read, support, pairs = explaining.explain(scorer, actions, first)
         outputs = action_names(labels)
         if self._get_direction(name) == "rtl":
             # They are read as B and L of the reading, and shown as those of the text.
@@ -419,7 +421,9 @@ class EntityEngine(Engine):
                 explanations.append(Explanation(label, math.inf, "", 0, 0, {}))
             else:
                 given = {} if first is None else {"first pass": support[i]}
-                explanations.append(explain(parts[i], int(read[i]), valid[i], given))
+                explanations.append(
+                    explain(parts[i], int(read[i]), valid[i], given, pairs[i])
+                )
         explanations.entities = explain_entities(doc, actions, explanations, labels)
         return explanations
 

@@ -1,5 +1,6 @@
 """Learning to recognize entities, guessing on the way, and explaining."""
 from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from ...core.forms.packing cimport add_weights
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport ContextC, LexemeRecC, get_key
-from ...core.typedefs cimport score_t, uint8_t, uint16_t
+from ...core.typedefs cimport feat_t, score_t, uint8_t, uint16_t
 from ...spacy_io.lexemes cimport LexemeReader
 from ...spacy_io.tokens cimport SequenceC, read_entity_words
 from ..examples cimport Examples
@@ -361,6 +362,7 @@ cdef class EntityExamples(Readings):
                     if r.open_type == NONE or (action > 0 and kind_of(action) == BEGIN):
                         opened = step
                     self.take(r, step, action)
+                learner.end_sequence(i + 1 == <int>self.sequences.size())
         return loss
 
     cdef bint can_learn(self, const Scratch* s) noexcept nogil:
@@ -431,7 +433,8 @@ cdef class Explaining(Readings):
         first (EntityBatch): What a first pass found, with its support.
         RETURNS (tuple): Integer scores, of shape (tokens, templates, actions); whether
             each action was valid; the actions as read; and what the first pass adds,
-            of shape (tokens, actions). Zeros stand for white space.
+            of shape (tokens, actions); and for each token what pairs add, see
+            WordScorer.find_pairs. Zeros stand for white space.
         """
         cdef Reading reading
         cdef Reading* r = &reading
@@ -461,6 +464,8 @@ cdef class Explaining(Readings):
         cdef score_t[:, :, ::1] part_view = parts
         cdef uint8_t[:, ::1] valid_view = valid
         cdef int32_t[::1] read_view = read
+        cdef vector[feat_t] keys = vector[feat_t](scorer.c.program.n_templates)
+        pairs = [[]] * <Py_ssize_t>self.n_tokens
         r.s.epoch = 0
         r.alone = False
         for i in range(<int>self.sequences.size()):
@@ -476,11 +481,9 @@ cdef class Explaining(Readings):
                         r.s.flags[step], r.open_type, action
                     )
                 for t in range(scorer.c.program.n_templates):
-                    add_weights(
-                        &scorer.weights.c,
-                        get_key(&scorer.c.program.templates[t], &r.context),
-                        &part_view[token, t, 0],
-                    )
+                    keys[t] = get_key(&scorer.c.program.templates[t], &r.context)
+                    add_weights(&scorer.weights.c, keys[t], &part_view[token, t, 0])
+                pairs[token] = scorer.find_pairs(keys)
                 if first is not None:
                     add_support(
                         task, first_view[token], support_view[token],
@@ -494,5 +497,9 @@ cdef class Explaining(Readings):
                 read_view[token] = action
                 self.take(r, step, action)
         return (
-            parts[:, :, :n_actions], valid.astype(bool), read, given[:, :n_actions]
+            parts[:, :, :n_actions],
+            valid.astype(bool),
+            read,
+            given[:, :n_actions],
+            pairs,
         )

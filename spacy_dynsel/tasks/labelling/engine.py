@@ -156,7 +156,8 @@ class LabellingEngine(Engine):
 
     def _learn(self, batch: list[GoldDoc], drop: float) -> float:
         golds = [take_words(gold) for gold in batch]
-        loss = self._teach(self.main.learners, golds, drop, self.settings.copies)
+        rate = self.main.get_history_rate(sum(len(gold.words) for gold in golds))
+        loss = self._teach(self.main.learners, golds, drop, self.settings.copies, rate)
         if self.main.folds and not self._waiting_words:
             new = [gold for gold in golds if get_number(gold.doc) not in self._known]
             for fold in range(self.n_folds):
@@ -169,11 +170,15 @@ class LabellingEngine(Engine):
         golds: list[GoldWords],
         drop: float,
         copies: str,
+        history_rate: float,
     ) -> float:
-        """Let learners learn. RETURNS (float): The loss of the first."""
+        """Let learners learn. RETURNS (float): The loss of the first.
+
+        history_rate (float): How often decisions see predicted labels before them.
+        """
         settings = self.main.used_settings
         batch = self._training_batch(golds, make_ranges(golds, copies))
-        rates = (drop, settings.word_dropout, settings.predicted_history)
+        rates = (drop, settings.word_dropout, history_rate)
         losses = [batch.update(learner, *rates) for learner in learners]
         return float(losses[0])
 
@@ -182,7 +187,8 @@ class LabellingEngine(Engine):
         part = [gold for gold in batch if get_fold(gold.doc, self.n_folds) != fold]
         if part:
             # One copy is enough for it.
-            self._teach([self.main.folds[fold]], part, drop, "sentences")
+            rate = self.main.used_settings.predicted_history
+            self._teach([self.main.folds[fold]], part, drop, "sentences", rate)
 
     def _train_folds(self) -> None:
         """Train the models that annotate docs in training, if that was not done. They
@@ -305,10 +311,13 @@ class LabellingEngine(Engine):
         )
         nothing = Explanation(self.space_name, math.inf, "", 0, 0, {})
         explanations = [nothing] * len(doc)
-        outputs = batch.explain(scorer, labels, guesses)
-        for word, parts, label in zip(gold.words, outputs, labels, strict=True):
+        outputs, pairs = batch.explain(scorer, labels, guesses)
+        for i, (word, label) in enumerate(zip(gold.words, labels, strict=True)):
             valid = self._find_valid(scorer, doc[int(word)].orth, margins)
-            explanations[word] = explain(scorer.combine(parts), int(label), valid)
+            joined = [(*ranks, scorer.combine(row)) for *ranks, row in pairs[i]]
+            explanations[word] = explain(
+                scorer.combine(outputs[i]), int(label), valid, pairs=joined
+            )
         return explanations
 
     def _find_valid(

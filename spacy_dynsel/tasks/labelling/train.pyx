@@ -11,7 +11,7 @@ from ...core.forms.word_scorer cimport WordScorer
 from ...core.learner cimport CORRECT, WRONG, Learner, StepC
 from ...core.lexicon cimport Lexicon
 from ...core.program cimport ContextC, LexemeRecC, Program, get_key
-from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
+from ...core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
 from ...spacy_io.lexemes cimport LexemeReader
 from ..examples cimport Examples
 from ..run cimport REACH_C
@@ -241,6 +241,7 @@ cdef class WordExamples(Examples):
                         loss += step.loss
                         label = step.guess
                     self._write(tags, i, label)
+                learner.end_sequence(r + 1 == self.ranges.shape[0])
         return loss
 
     def guess(self, Learner learner not None):
@@ -276,7 +277,8 @@ cdef class WordExamples(Examples):
 
         labels (array): The predicted labels of the words.
         guesses (array): What the early stages said about the words.
-        RETURNS (array): Integer scores, of shape (words, templates, outputs).
+        RETURNS (tuple): Integer scores, of shape (words, templates, outputs); and for each
+            word what pairs add, see WordScorer.find_pairs.
         """
         cdef vector[LexemeRecC*] records
         cdef vector[atom_t] tags
@@ -296,6 +298,8 @@ cdef class WordExamples(Examples):
             (self.records.size(), program.c.n_templates, scorer.n_outputs), dtype="int16"
         )
         cdef score_t[:, :, ::1] view = scores
+        cdef vector[feat_t] keys = vector[feat_t](program.c.n_templates)
+        pairs = [[]] * <Py_ssize_t>self.records.size()
         for r in range(self.ranges.shape[0]):
             start = self.ranges[r, 0]
             self._lay_out(start, self.ranges[r, 1], records, tags)
@@ -305,10 +309,8 @@ cdef class WordExamples(Examples):
             for i in range(self.ranges[r, 1] - start):
                 self._set_context(&context, records, tags, i)
                 for t in range(program.c.n_templates):
-                    scorer.add_feature(
-                        t,
-                        get_key(&program.c.templates[t], &context),
-                        &view[start + i, t, 0],
-                    )
+                    keys[t] = get_key(&program.c.templates[t], &context)
+                    scorer.add_feature(t, keys[t], &view[start + i, t, 0])
+                pairs[start + i] = scorer.find_pairs(keys)
                 self._write(tags, i, labels[start + i])
-        return scores
+        return scores, pairs

@@ -281,10 +281,10 @@ class LemmaEngine(Engine):
             Explanation(OTHERS.get(label, ""), math.inf, "", 0, 0, {})
             for label in labels
         ]
-        scores, valid = items.explain(scorer, numbers)
-        for word, parts, choices in zip(gold.words, scores, valid, strict=True):
+        explained = zip(gold.words, *items.explain(scorer, numbers), strict=True)
+        for word, parts, choices, pairs in explained:
             if labels[word] not in OTHERS:
-                explanations[word] = explain(parts, labels[word], choices)
+                explanations[word] = explain(parts, labels[word], choices, pairs=pairs)
         return explanations
 
     def _get_arguments(self) -> dict[str, Any]:

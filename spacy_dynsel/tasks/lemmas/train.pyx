@@ -10,7 +10,7 @@ from ...core.forms.cached cimport CachedScorer
 from ...core.forms.packing cimport add_weights
 from ...core.learner cimport CORRECT, INVALID, WRONG, Learner, StepC
 from ...core.program cimport ContextC, Program, get_key
-from ...core.typedefs cimport atom_t, score_t, uint8_t, uint16_t, uint64_t
+from ...core.typedefs cimport atom_t, feat_t, score_t, uint8_t, uint16_t, uint64_t
 from ...spacy_io.lemmas cimport NO_LEMMA_C
 from ...spacy_io.lexemes cimport LexemeReader
 from ...spacy_io.tokens cimport SequenceC, read_docs
@@ -204,6 +204,7 @@ cdef class LemmaItems:
                 learner.step(&context, costs.data(), drop, &step)
                 self._clear_costs(item, costs.data())
                 loss += step.loss
+            learner.end_sequence(True)
         return loss
 
     def guess(self, Learner learner not None, const int32_t[::1] numbers not None):
@@ -232,7 +233,8 @@ cdef class LemmaItems:
         """What each template adds to the score of each label.
 
         RETURNS (tuple): Integer scores, of shape (items, templates, labels), and which
-            labels apply, of shape (items, labels).
+            labels apply, of shape (items, labels); and for each item what pairs add, see
+            WordScorer.find_pairs.
         """
         cdef ContextC context
         cdef const ItemC* item
@@ -247,6 +249,8 @@ cdef class LemmaItems:
         valid = np.zeros((numbers.shape[0], scorer.c.width), dtype="uint8")
         cdef score_t[:, :, ::1] view = scores
         cdef uint8_t[:, ::1] valid_view = valid
+        cdef vector[feat_t] keys = vector[feat_t](n_templates)
+        pairs = []
         context.lexemes = NULL
         for i in range(numbers.shape[0]):
             item = &self.items[numbers[i]]
@@ -254,10 +258,8 @@ cdef class LemmaItems:
                 valid_view[i, self.labels[item.first + j]] = 1
             context.dynamic = self.atoms.data() + <size_t>numbers[i] * self.width
             for t in range(n_templates):
-                add_weights(
-                    &scorer.weights.c,
-                    get_key(&scorer.c.program.templates[t], &context),
-                    &view[i, t, 0],
-                )
+                keys[t] = get_key(&scorer.c.program.templates[t], &context)
+                add_weights(&scorer.weights.c, keys[t], &view[i, t, 0])
+            pairs.append(scorer.find_pairs(keys))
         n_labels = scorer.c.n_labels
-        return scores[:, :, :n_labels], valid[:, :n_labels]
+        return scores[:, :, :n_labels], valid[:, :n_labels], pairs
