@@ -22,7 +22,7 @@ from .journal import Watched
 
 # A zone forgets its words, and finding them anew takes longer than all the rest. The
 # words of the first texts are found outside of zones, and stay.
-WARM_CHARACTERS = 2_000_000
+WARM_CHARACTERS = 500_000
 # spaCy's tables keep a place for each word that a zone has forgotten. From this many on,
 # a new pipeline takes less than they do.
 MAX_FORGOTTEN = 400_000
