@@ -33,6 +33,7 @@ import spacy
 import srsly
 from spacy.tokens import DocBin
 from spacy.training import Example
+from thinc.api import Config
 from wasabi import msg
 
 from load import make_text, read_words, resident_kb
@@ -65,7 +66,7 @@ def make_pipeline(data: Path) -> Path:
     if output.exists():
         return output
     CACHE.mkdir(exist_ok=True)
-    config = make_config("pipeline")
+    config = Config().from_str(make_config("pipeline"), interpolate=False)
     config["nlp"]["pipeline"].remove("ner")
     del config["components"]["ner"]
     config["training"]["before_to_disk"].pop("first", None)

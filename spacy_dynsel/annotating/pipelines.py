@@ -18,11 +18,12 @@ from ..base.corpus_errors import CorpusErrors
 from ..base.errors import Errors
 from ..pipeline.component import DynselComponent
 from ..tokenizer.cached import CachedTokenizer
+from ..zones import exclusive
 from .journal import Watched
 
 # A zone forgets its words, and finding them anew takes longer than all the rest. The
 # words of the first texts are found outside of zones, and stay.
-WARM_CHARACTERS = 2_000_000
+WARM_CHARACTERS = 500_000
 # spaCy's tables keep a place for each word that a zone has forgotten. From this many on,
 # a new pipeline takes less than they do.
 MAX_FORGOTTEN = 400_000
@@ -72,7 +73,7 @@ class LoadedPipeline:
             nlp = self.nlp
             self._warm(nlp, texts)
             n_before = len(nlp.vocab.strings)
-            with nlp.memory_zone():
+            with exclusive(nlp):
                 yield nlp
                 self._n_forgotten += len(nlp.vocab.strings) - n_before
 

@@ -53,7 +53,10 @@ class ParquetSink(Sink):
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         super().__init__(path, schema)
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+        # The smallest and the largest of all heads are of no use to anybody.
+        self._writer = pq.ParquetWriter(
+            path, schema, compression="zstd", write_statistics=["id", "n_tokens"]
+        )
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._writer.write_batch(batch)

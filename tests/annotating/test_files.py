@@ -276,8 +276,8 @@ def test_empty_files_give_empty_tables(annotator, tmp_path):
 
 
 def test_poison(annotator, tmp_path):
-    """100 bad rows among 10,000: small ones, to be quick."""
-    texts = ["a b"] * 10_000
+    """100 bad rows among 10,000: short ones, to be quick."""
+    texts = ["a"] * 10_000
     for i in range(50, 10_000, 100):
         texts[i] = f"a {RAISES}"
     path = write_jsonl(tmp_path / "in.jsonl", texts)

@@ -30,7 +30,7 @@ PAGES = [
 ]
 WITHOUT_CODE = [
     *("CHANGELOG.md", "CONTRIBUTING.md", "api.md", "architecture.md", "ordering.md"),
-    *("results.md", "troubleshooting.md"),
+    *("engines.md", "results.md", "troubleshooting.md"),
 ]
 
 
