@@ -48,7 +48,11 @@ def serve_cli(
         address, used = listening.getsockname()[:2]
         msg.good(f"{pipeline} at http://{address}:{used} (stop with Ctrl+C)")
         config = uvicorn.Config(app, log_level="warning", access_log=False)
-        uvicorn.Server(config).run(sockets=[listening])
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        except KeyboardInterrupt:
+            # It has answered what waited, and says so once more.
+            msg.good("Stopped")
 
 
 def listen(host: str, port: int) -> socket.socket:

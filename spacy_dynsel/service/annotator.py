@@ -10,6 +10,7 @@ from typing import Any
 from spacy.language import Language
 
 from ..base.service_errors import ServiceErrors
+from ..zones import exclusive
 
 DEFAULT_QUEUE_SIZE = 64
 
@@ -71,8 +72,8 @@ class Annotator:
             job, future = item
             if future.set_running_or_notify_cancel():
                 try:
-                    with self.nlp.memory_zone():
-                        result = job(self.nlp)
+                    with exclusive(self.nlp) as nlp:
+                        result = job(nlp)
                 except BaseException as error:
                     future.set_exception(error)
                 else:
