@@ -21,6 +21,7 @@ from ..base.atomic import write_file
 from ..base.errors import Errors
 from ..base.templates import default_templates, read_templates
 from ..ordering.journal import Journal
+from ..report.boosting import BoostingExperiment
 from ..report.cascades import SETTINGS, LettersExperiment, read_letters
 from ..report.experiment import (
     DEFAULT_LISTS,
@@ -59,6 +60,9 @@ def experiment_cli(
     tags: list[str] = Opt(
         [], "--tags", help="Folder and column of a tagged corpus, for cascades"
     ),
+    boosting: list[str] = Opt(
+        [], "--boosting", help="Folder and tag column of a treebank, for boosted links"
+    ),
     sets: int = Opt(
         10, "--sets", min=0, help="Number of training sets to compare filters by"
     ),
@@ -88,6 +92,7 @@ def experiment_cli(
         },
         cascades_path=cascades,
         tags=tags,
+        boosting=boosting,
         sets=sets,
         order_path=order,
         lang=lang,
@@ -106,6 +111,7 @@ def experiment(
     *,
     cascades_path: Path | None = None,
     tags: Sequence[str] = (),
+    boosting: Sequence[str] = (),
     sets: int = 10,
     order_path: Path | None = None,
     lang: str = "en",
@@ -121,10 +127,11 @@ def experiment(
     corpora (dict): For each task the files, or folders, of training and test data.
     cascades_path (Path): A file of handwriting, see read_letters.
     tags (Sequence[str]): Tagged corpora for cascades, see read_corpus.
+    boosting (Sequence[str]): Treebanks for boosted links, see BoostingExperiment.
     sets (int): The number of training sets to compare filters by.
     RETURNS (dict): All numbers.
     """
-    if not corpora and cascades_path is None and not tags:
+    if not corpora and cascades_path is None and not tags and not boosting:
         raise ValueError(Errors.DS139)
     nlp = make_language(lang)
     settings = [list(corpora), lang, epochs, limit, orders, fast, seed]
@@ -137,6 +144,7 @@ def experiment(
     if cascades_path is not None:
         handwriting = read_handwriting(cascades_path, digest, limit, seed)
     taggers = read_taggers(tags, digest, limit=limit, sets=sets, seed=seed)
+    boosters = read_treebanks(boosting, digest, limit)
     journal_path = output_path / "experiment.journal"
     if restart:
         journal_path.unlink(missing_ok=True)
@@ -157,8 +165,8 @@ def experiment(
             steps |= plan_orders(len(experiments["tagging"].templates))
         if handwriting is not None:
             steps |= handwriting.plan()
-        for tagger in taggers:
-            steps |= tagger.plan()
+        for one_more in (*taggers, *boosters):
+            steps |= one_more.plan()
         journal.plan(steps)
         for task, one in experiments.items():
             results[task] = one.run(journal)
@@ -170,6 +178,8 @@ def experiment(
             results["handwriting"] = handwriting.run(journal)
         if taggers:
             results["tags"] = {one.corpus.name: one.run(journal) for one in taggers}
+        if boosters:
+            results["boosting"] = {one.name: one.run(journal) for one in boosters}
     about = {
         "spacy-dynsel": __version__,
         "spaCy": spacy.__version__,
@@ -195,6 +205,10 @@ def experiment(
     about |= {
         one.corpus.name: f"{len(one.corpus.train.words)} words, {one.n_labels} tags"
         for one in taggers
+    }
+    about |= {
+        f"{one.name}, trees": f"{len(one.sentences['train'])} sentences"
+        for one in boosters
     }
     write_report(output_path, results, about)
     shutil.rmtree(models, ignore_errors=True)
@@ -276,6 +290,21 @@ def read_taggers(
             digest.update(path.read_bytes())
         taggers.append(TagsExperiment(read_corpus(given, limit), settings, sets))
     return taggers
+
+
+def read_treebanks(
+    boosting: Sequence[str], digest: Any, limit: int
+) -> list[BoostingExperiment]:
+    """The experiment of each treebank.
+
+    digest (Any): A hash, to which all is added that the experiments depend on.
+    """
+    for given in boosting:
+        paths, column = find_corpus(given)
+        digest.update(f"boosting {column}".encode())
+        for path in paths.values():
+            digest.update(path.read_bytes())
+    return [BoostingExperiment(given, limit) for given in boosting]
 
 
 def write_report(folder: Path, results: dict[str, Any], about: dict[str, Any]) -> None:

@@ -103,7 +103,7 @@ cdef inline float judge_link(
     cdef FilteredC* known
     if work.filtered.empty():
         return add_filter_keys(model, s, head, child, work)
-    key = mix(mix(get_tag(s, child), get_tag(s, head)), get_way(head, child)) | 1
+    key = mix(mix(mix(1, get_tag(s, child)), get_tag(s, head)), get_way(head, child)) | 1
     known = &work.filtered[(key >> 20) & (N_FILTERED - 1)]
     if known.key != key:
         known.key = key
