@@ -246,7 +246,8 @@ def LinkParser(  # noqa: N802
 
     links (dict or LinkSettings): How to learn links, see LinkSettings.
     pairs (dict or Templates): The templates of links, see make_templates. They look at the
-        child T, at its head H and at their neighbours. If missing, the list "parser_links".
+        child T, at its head H and at their neighbours. If missing, the list "parser_links";
+        "parser_links_paper" is that of Wang, Lin and Schuurmans (2007).
     siblings (dict or Templates): The templates of links with the next child P of the head.
         If missing, the list "parser_siblings".
     with_siblings (bool): Whether there are any.

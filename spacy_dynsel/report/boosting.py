@@ -100,6 +100,7 @@ class BoostingExperiment:
             config={
                 "model": {
                     "@architectures": "spacy_dynsel.LinkParser.v1",
+                    "pairs": {"default": "parser_links_paper"},
                     "with_siblings": "dynamic" in kind,
                     "links": {"training": "boosting", "rounds": ROUNDS}
                     if boosts
