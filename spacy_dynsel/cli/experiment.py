@@ -165,8 +165,10 @@ def experiment(
             steps |= plan_orders(len(experiments["tagging"].templates))
         if handwriting is not None:
             steps |= handwriting.plan()
-        for one_more in (*taggers, *boosters):
-            steps |= one_more.plan()
+        for tagger in taggers:
+            steps |= tagger.plan()
+        for booster in boosters:
+            steps |= booster.plan()
         journal.plan(steps)
         for task, one in experiments.items():
             results[task] = one.run(journal)

@@ -107,9 +107,14 @@ def make_tables(results: dict[str, Any]) -> list[Table]:
             )
     for name, found in results.get("boosting", {}).items():
         for kind, title in boosting.KINDS.items():
-            names = ("Round", *boosting.SCORES, "Spread of DA", "Seconds")
-            rows = boosting.make_rows(found[kind])
-            tables.append(Table(f"Links: {name}, {title}", names, rows, []))
+            tables.append(
+                Table(
+                    f"Links: {name}, {title}",
+                    ("Round", *boosting.SCORES, "Spread of DA", "Seconds"),
+                    boosting.make_rows(found[kind]),
+                    [],
+                )
+            )
     return tables
 
 

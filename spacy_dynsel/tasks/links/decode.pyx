@@ -47,8 +47,8 @@ cdef cppclass Worker:
     LinkWork work
     bare_vector[score_t] scores
     bare_vector[double] chances       # by word: the probability of its link
-    uint64_t* counts                  # of links, of trees that needed all of them, and
-                                      # of labels by stage
+    # Of links, of trees that needed all of them, and of labels by stage.
+    uint64_t* counts
 
     __init__():
         memset(&this.divided.whole, 0, sizeof(SentenceC))

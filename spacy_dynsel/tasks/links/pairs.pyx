@@ -74,7 +74,7 @@ cdef class PairExamples(LinkExamples):
         """
         cdef vector[int] order
         cdef uint64_t state = seed
-        cdef int i, j, n_sentences, pass_
+        cdef int i, j, n_sentences, _pass
         self.check_read()
         model.check(self.lexicon.n_columns)
         if raised.shape[0] != weights.shape[0]:
@@ -90,7 +90,7 @@ cdef class PairExamples(LinkExamples):
         for i in range(n_sentences):
             order.push_back(i)
         with nogil:
-            for pass_ in range(n_passes):
+            for _pass in range(n_passes):
                 for i in range(n_sentences - 1, 0, -1):
                     state = mix(state, i + 1)
                     j = <int>(state % <uint64_t>(i + 1))
@@ -189,7 +189,7 @@ cdef class PairExamples(LinkExamples):
             if link.head != NONE:
                 find_keys(
                     &self.model, self.model.siblings, s, link.head, link.child,
-                    self.find_previous(link.head, link.child), NONE, &self.work,
+                    self.find_previous(link.head, link.child), &self.work,
                     self.sibling_keys.data() + i * n,
                 )
         for i in range(self.work.links.size()):

@@ -209,13 +209,13 @@ class LinkPart(Part):
         require((found is None) == (self.siblings is None), "its links are others")
         if self.siblings is not None:
             self.siblings.check_lines(found)
-        tables = []
+        tables: dict[str, ShortLineTable] = {}
         for name in TABLES:
             sections = {f"{name}_keys", f"{name}_weights"}
             require(sections <= set(arrays), "it lacks its links")
             keys, weights = arrays[f"{name}_keys"], arrays[f"{name}_weights"]
             check_table(keys, weights, "uint16")
-            tables.append(ShortLineTable(keys, weights.view("int16")))
+            tables[name] = ShortLineTable(keys, weights.view("int16"))
         alpha = meta.get("alpha")
         require(
             isinstance(alpha, float) and KEEP_ALL <= alpha <= 1,
@@ -224,7 +224,7 @@ class LinkPart(Part):
         loaded = self.blank()
         loaded.bind(self._lexical)
         loaded.model.alpha = alpha
-        loaded._tables = LinkTables(*tables, alpha)
+        loaded._tables = LinkTables(**tables, alpha=alpha)
         return loaded
 
 

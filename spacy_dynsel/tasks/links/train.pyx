@@ -1,7 +1,6 @@
 """Learning which links make trees, and what their labels are."""
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t
-from libcpp.vector cimport vector
 
 import numpy as np
 
@@ -24,8 +23,6 @@ from .search cimport (
     REACH,
     SCALE,
     LinkC,
-    LinkModelC,
-    LinkWork,
     find_filter_keys,
     find_keys,
     find_links,
@@ -278,7 +275,7 @@ cdef class LinkExamples(TransitionExamples):
         cdef feat_t[MAX_LINK_KEYS] keys
         cdef int n
         n = find_keys(
-            &self.model, self.model.pairs, &self.sentence, heads[i], i, NONE, NONE, &self.work,
+            &self.model, self.model.pairs, &self.sentence, heads[i], i, NONE, &self.work,
             keys,
         )
         self.learner.c.move(keys, n, g)
@@ -292,7 +289,7 @@ cdef class LinkExamples(TransitionExamples):
         if heads[i] == NONE:
             return
         n = find_keys(
-            &self.model, self.model.siblings, &self.sentence, heads[i], i, siblings[i], NONE,
+            &self.model, self.model.siblings, &self.sentence, heads[i], i, siblings[i],
             &self.work, keys,
         )
         self.learner.c.move(keys, n, g)
