@@ -11,6 +11,7 @@ from ...core.model_file import require
 from ...spacy_io.lexemes import LexemeReader
 from ...spacy_io.tokens import read_sent_starts
 from ..engine import Engine, Margin, Snapshot, Start
+from ..evidence import mark_known
 from ..word_tables import is_lookup
 from .batch import ParseBatch
 from .constraints import FREE, Constraints, mend_trees
@@ -126,7 +127,7 @@ class TreeEngine(Engine):
         is_right = (batch.heads == heads) & (
             (batch.labels == labels) | (heads == own) | (labels < 0)
         )
-        return is_right[heads >= 0]
+        return mark_known(is_right, heads >= 0)
 
     def _guess(self, docs: list[Doc]) -> ParseBatch:
         lengths = np.array([len(doc) for doc in docs], dtype="int64")
