@@ -67,6 +67,7 @@ MOD_NAMES = [
     "spacy_dynsel.tasks.arc_eager.trees",
     "spacy_dynsel.tasks.links.decode",
     "spacy_dynsel.tasks.links.model",
+    "spacy_dynsel.tasks.links.pairs",
     "spacy_dynsel.tasks.links.search",
     "spacy_dynsel.tasks.links.train",
 ]

@@ -21,6 +21,7 @@ from ..base.atomic import write_file
 from ..base.errors import Errors
 from ..base.templates import default_templates, read_templates
 from ..ordering.journal import Journal
+from ..report.boosting import BoostingExperiment
 from ..report.cascades import SETTINGS, LettersExperiment, read_letters
 from ..report.experiment import (
     DEFAULT_LISTS,
@@ -67,6 +68,9 @@ def experiment_cli(
     resources: list[Path] = Opt(
         [], "--resources", help="Classes and clusters of words, for induction"
     ),
+    boosting: list[str] = Opt(
+        [], "--boosting", help="Folder and tag column of a treebank, for boosted links"
+    ),
     sets: int = Opt(
         10, "--sets", min=0, help="Number of training sets to compare filters by"
     ),
@@ -98,6 +102,7 @@ def experiment_cli(
         tags=tags,
         induction=induction,
         resources=resources,
+        boosting=boosting,
         sets=sets,
         order_path=order,
         lang=lang,
@@ -118,6 +123,7 @@ def experiment(
     tags: Sequence[str] = (),
     induction: Sequence[str] = (),
     resources: Sequence[Path] = (),
+    boosting: Sequence[str] = (),
     sets: int = 10,
     order_path: Path | None = None,
     lang: str = "en",
@@ -135,10 +141,12 @@ def experiment(
     tags (Sequence[str]): Tagged corpora for cascades, see read_corpus.
     induction (Sequence[str]): Tagged corpora for induction, in the same form.
     resources (Sequence[Path]): Classes and clusters of words, for induction.
+    boosting (Sequence[str]): Treebanks for boosted links, see BoostingExperiment.
     sets (int): The number of training sets to compare filters by.
     RETURNS (dict): All numbers.
     """
-    if not corpora and cascades_path is None and not tags and not induction:
+    is_nothing = not (corpora or tags or induction or boosting)
+    if is_nothing and cascades_path is None:
         raise ValueError(Errors.DS139)
     nlp = make_language(lang)
     settings = [list(corpora), lang, epochs, limit, orders, fast, seed]
@@ -154,6 +162,7 @@ def experiment(
     inducers = read_inducers(
         nlp, induction, resources, digest, limit=limit, epochs=epochs, seed=seed
     )
+    boosters = read_treebanks(boosting, digest, limit)
     journal_path = output_path / "experiment.journal"
     if restart:
         journal_path.unlink(missing_ok=True)
@@ -176,6 +185,8 @@ def experiment(
             steps |= handwriting.plan()
         for tagger in (*taggers, *inducers):
             steps |= tagger.plan()
+        for booster in boosters:
+            steps |= booster.plan()
         journal.plan(steps)
         for task, one in experiments.items():
             results[task] = one.run(journal)
@@ -191,6 +202,8 @@ def experiment(
             results["induction"] = {
                 one.corpus.name: one.run(journal) for one in inducers
             }
+        if boosters:
+            results["boosting"] = {one.name: one.run(journal) for one in boosters}
     about = {
         "spacy-dynsel": __version__,
         "spaCy": spacy.__version__,
@@ -216,6 +229,10 @@ def experiment(
     about |= {
         one.corpus.name: f"{len(one.corpus.train.words)} words, {one.n_labels} tags"
         for one in taggers
+    }
+    about |= {
+        f"{one.name}, trees": f"{len(one.sentences['train'])} sentences"
+        for one in boosters
     }
     write_report(output_path, results, about)
     shutil.rmtree(models, ignore_errors=True)
@@ -329,6 +346,21 @@ def read_inducers(
         )
         for given in corpora
     ]
+
+
+def read_treebanks(
+    boosting: Sequence[str], digest: Any, limit: int
+) -> list[BoostingExperiment]:
+    """The experiment of each treebank.
+
+    digest (Any): A hash, to which all is added that the experiments depend on.
+    """
+    for given in boosting:
+        paths, column = find_corpus(given)
+        digest.update(f"boosting {column}".encode())
+        for path in paths.values():
+            digest.update(path.read_bytes())
+    return [BoostingExperiment(given, limit) for given in boosting]
 
 
 def write_report(folder: Path, results: dict[str, Any], about: dict[str, Any]) -> None:

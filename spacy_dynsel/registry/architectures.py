@@ -246,7 +246,8 @@ def LinkParser(  # noqa: N802
 
     links (dict or LinkSettings): How to learn links, see LinkSettings.
     pairs (dict or Templates): The templates of links, see make_templates. They look at the
-        child T, at its head H and at their neighbours. If missing, the list "parser_links".
+        child T, at its head H and at their neighbours. If missing, the list "parser_links";
+        "parser_links_paper" is that of Wang, Lin and Schuurmans (2007).
     siblings (dict or Templates): The templates of links with the next child P of the head.
         If missing, the list "parser_siblings".
     with_siblings (bool): Whether there are any.
@@ -255,17 +256,13 @@ def LinkParser(  # noqa: N802
     label_learner (dict or LearnerSettings): How to learn labels and boundaries.
     resources (WordResources): See DynamicTagger.
     """
-    lists: dict[str, Any] = {
-        "pairs": pairs or {"default": "parser_links"},
-        "siblings": siblings or {"default": "parser_siblings"},
-        "labels": labels or {"default": "parser_labels"},
-        "boundaries": boundaries or {"default": "parser_boundaries"},
-    }
-    if not with_siblings:
-        lists["siblings"] = None
+    next_child = siblings or {"default": "parser_siblings"}
     settings: Any = read_block("links", links or {}, make_link_settings)
     engine = LinkEngine(
-        *(_templates(name, block) for name, block in lists.items()),
+        _templates("pairs", pairs or {"default": "parser_links"}),
+        _templates("siblings", next_child if with_siblings else None),
+        _templates("labels", labels or {"default": "parser_labels"}),
+        _templates("boundaries", boundaries or {"default": "parser_boundaries"}),
         settings,
         _learner("label_learner", label_learner or {"margin": 6.0, "prune": 2.0}),
         resources=resources,

@@ -12,7 +12,7 @@ from ...core.program cimport ContextC
 from ...core.rank_learner cimport RankLearner
 from ...core.typedefs cimport atom_t, uint8_t, uint64_t
 from ...spacy_io.lexemes cimport LexemeReader
-from ...spacy_io.tokens cimport ParseTokenC, SequenceC, read_parse_tokens
+from ...spacy_io.tokens cimport SequenceC, read_parse_tokens
 from ..examples cimport Examples
 from .features cimport (
     MAX_SLOTS,
@@ -33,7 +33,6 @@ from .places cimport (
     BOUNDARY_REACH, MAX_PLACES, N_ACTION_PLACES, N_BOUNDARY_PLACES, N_LABEL_PLACES,
 )
 from .system cimport (
-    GoldTree,
     LEFT,
     N_ACTIONS,
     NONE,

@@ -47,8 +47,8 @@ cdef cppclass Worker:
     LinkWork work
     bare_vector[score_t] scores
     bare_vector[double] chances       # by word: the probability of its link
-    uint64_t* counts                  # of links, of trees that needed all of them, and
-                                      # of labels by stage
+    # Of links, of trees that needed all of them, and of labels by stage.
+    uint64_t* counts
 
     __init__():
         memset(&this.divided.whole, 0, sizeof(SentenceC))
@@ -88,6 +88,7 @@ def parse_by_links(
     LinkModel model not None,
     ShortLineTable filter_lines not None,
     ShortLineTable lines not None,
+    double alpha,
     tuple features not None,
     WideScorer labels not None,
     NarrowScorer boundaries not None,
@@ -103,6 +104,7 @@ def parse_by_links(
     model (LinkModel): The templates of links, and
     filter_lines (ShortLineTable), lines (ShortLineTable): the weights of their filter and of
         the links.
+    alpha (float): The part of the best head in the filter's threshold.
     features (tuple): The Features of labels and boundaries.
     labels (WideScorer), boundaries (NarrowScorer): Their weights.
     margins (tuple): The margins of the stages of labels and boundaries, but the last.
@@ -130,6 +132,7 @@ def parse_by_links(
     n_lexical = lexicon.n_columns
     model.check(n_lexical)
     model.bind_lines(&run.model, filter_lines, lines)
+    run.model.alpha = alpha
     check_scorer(
         label_features, N_LABEL_PLACES, n_lexical, labels.c.program, label_margins
     )

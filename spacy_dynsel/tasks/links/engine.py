@@ -15,7 +15,7 @@ from ...core.recorder import Recorder
 from ...spacy_io.annotations import read_tags
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ..arc_eager.batch import ParseBatch
-from ..arc_eager.constraints import FREE, Constraints
+from ..arc_eager.constraints import Constraints
 from ..arc_eager.features import Features
 from ..arc_eager.gold import GoldParse, boundary_gold, gold_starts
 from ..arc_eager.places import BOUNDARY_PLACES, LABEL_PLACES, PLACES
@@ -27,9 +27,9 @@ from ..margins import scale_margins
 from ..word_classes import WordResources
 from .decode import parse_by_links
 from .explain import LinkExplanation, combine_trees, explain_links
+from .pairs import PairExamples
 from .part import LinkPart
 from .settings import LinkSettings
-from .train import LinkExamples
 
 # How often labels are learned after predicted ones.
 PREDICTED_LABELS = 0.5
@@ -47,7 +47,7 @@ class LinkEngine(TreeEngine):
 
     task = "links"
     knob_settings = ("label_margin",)
-    examples_type = LinkExamples
+    examples_type = PairExamples
     # The classifier that decides by margins is that of labels.
     knobs: ClassVar[dict[str, str]] = {"label_margin": "labels"}
 
@@ -102,7 +102,27 @@ class LinkEngine(TreeEngine):
         )
         training = self._training_batch(batch, gold_starts(batch))
         settings = self.links.link_settings
-        loss = training.update_trees(
+        self.links.model.choose_alpha()
+        training.update_boundaries(
+            self._boundary_features,
+            self.boundaries.learners[0],
+            boundary_gold(batch),
+            drop,
+            settings.word_dropout,
+        )
+        boosting = self.links.boosting
+        if boosting is not None:
+            boosting.gather(batch)
+            training.teach_filters(self.links.model, self.links.filter_learner)
+            training.update_labels(
+                self._label_features,
+                self.arcs.learners[0],
+                drop,
+                settings.word_dropout,
+                PREDICTED_LABELS,
+            )
+            return float(boosting.n_wrong)
+        return training.update_trees(
             self.links.model,
             self._label_features,
             self.links.filter_learner,
@@ -113,14 +133,19 @@ class LinkEngine(TreeEngine):
             settings.word_dropout,
             PREDICTED_LABELS,
         )
-        training.update_boundaries(
-            self._boundary_features,
-            self.boundaries.learners[0],
-            boundary_gold(batch),
-            drop,
-            settings.word_dropout,
-        )
-        return float(loss)
+
+    def get_snapshot(self) -> Any:
+        """See Engine. What boosting has gathered is learned now, by one round."""
+        if self._snapshot is None:
+            with self.lock:
+                boosting = self.links.boosting
+                if boosting is not None and not boosting.is_current:
+                    self.links.learner = boosting.learn_round(
+                        self._training_batch,
+                        self.links.model,
+                        self.links.filter_learner,
+                    )
+        return super().get_snapshot()
 
     def record(self, batch: list[GoldParse], recorders: dict[str, Recorder]) -> None:
         training = self._training_batch(batch, gold_starts(batch))
@@ -135,7 +160,7 @@ class LinkEngine(TreeEngine):
             0.0,
         )
 
-    def _guess_trees(self, examples: LinkExamples) -> tuple[np.ndarray, np.ndarray]:
+    def _guess_trees(self, examples: PairExamples) -> tuple[np.ndarray, np.ndarray]:
         return examples.guess_trees(
             self.links.model,
             self._label_features,
@@ -186,6 +211,7 @@ class LinkEngine(TreeEngine):
             self.links.model,
             tables.filter,
             tables.links,
+            tables.alpha,
             (self._label_features, self._boundary_features),
             labels,
             boundaries,

@@ -1,5 +1,6 @@
 """What of a parser is about links: templates, learners, weights and their files."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +16,14 @@ from ..arc_eager.features import Features
 from ..arc_eager.places import PLACES, TREE_PLACES
 from ..classifier import Part, Stored, find_columns
 from ..training_state import check_state
-from .model import SCALE, LinkModel
+from .boosting import Boosting
+from .model import KEEP_ALL, SCALE, LinkModel
 from .settings import LinkSettings
 
 FILTER_ETA = 0.1
 FILTER_DELTA = 0.3
 MAX_WEIGHT = 32767
+TABLES = ("filter", "links")
 # The places that templates of links may look at, beside the sibling.
 PAIR_PLACES = ("0", "T", "H", "T-1", "T+1", "H-1", "H+1")
 SIBLING = "P"
@@ -41,10 +44,12 @@ TREE_COLUMNS = (
 
 
 class LinkTables(NamedTuple):
-    """Compiled weights of the filter and of links."""
+    """Compiled weights of the filter and of links, and the filter's threshold, see
+    LinkModel."""
 
     filter: ShortLineTable
     links: ShortLineTable
+    alpha: float
 
 
 class LinkPart(Part):
@@ -80,6 +85,8 @@ class LinkPart(Part):
         # They are there in training.
         self.filter_learner: Any = None
         self.learner: Any = None
+        # Where links are learned by boosting.
+        self.boosting: Boosting | None = None
         self._tables: LinkTables | None = None
 
     @property
@@ -90,25 +97,42 @@ class LinkPart(Part):
 
     def bind(self, lexical: list[str]) -> None:
         """Say which columns lexemes have."""
+        self._lexical = lexical
         self.model = LinkModel(
             _bind(self.pairs, lexical),
             None if self.siblings is None else _bind(self.siblings, lexical),
             self.link_settings.max_heads,
-            self.link_settings.alpha,
+            self.link_settings.epsilon,
         )
 
     def start(self, n_labels: int, settings: LearnerSettings) -> None:
         chosen = self.link_settings
         self.filter_learner = LinkLearner(FILTER_ETA, FILTER_DELTA)
-        self.learner = LinkLearner(chosen.eta, chosen.delta, averages=True)
+        self.bind(self._lexical)
+        self.boosting = None
+        if chosen.training == "boosting":
+            self.boosting = Boosting(chosen, settings.seed or 0)
+            self.learner = LinkLearner(chosen.eta, chosen.delta, chosen.l1)
+        else:
+            self.learner = LinkLearner(chosen.eta, chosen.delta, averages=True)
         self._tables = None
 
+    def copy(self) -> "LinkPart":
+        other = super().copy()
+        other.boosting = None if self.boosting is None else self.boosting.copy()
+        return other
+
     def resume(self) -> None:
-        tables = self._tables
+        """Go on from compiled weights: from now on trees are corrected as wholes, however
+        links were learned."""
+        tables, alpha = self._tables, self.model.alpha
         self.start(0, LearnerSettings())
+        self.model.alpha = alpha
+        self.boosting = None
+        self.learner = LinkLearner(self.link_settings.eta, self.link_settings.delta)
         if tables is not None:
             for learner, table in zip(
-                (self.filter_learner, self.learner), tables, strict=True
+                (self.filter_learner, self.learner), tables[:2], strict=True
             ):
                 keys, weights = table.to_arrays()
                 learner.correct_from(keys, weights.astype("float32") / SCALE)
@@ -125,12 +149,28 @@ class LinkPart(Part):
         return {"filter": self.filter_learner, "links": self.learner}
 
     def training_meta(self) -> dict[str, Any]:
-        return {"learns": self.learner is not None}
+        return {
+            "learns": self.learner is not None,
+            "alpha": self.model.alpha,
+            "places": self.model.get_places(),
+        }
 
     def start_again(self, meta: Any) -> None:
         check_state(isinstance(meta, dict), "it lacks its links")
         if meta.get("learns"):
             self.start(0, LearnerSettings())
+            places: Any = meta.get("places")
+            check_state(
+                isinstance(meta.get("alpha"), float)
+                and isinstance(places, list)
+                and len(places) == len(self.model.get_places())
+                and all(isinstance(n, int) and 0 <= n < 2**40 for n in places),
+                "it lacks its threshold",
+            )
+            self.model.alpha = meta["alpha"]
+            self.model.set_places(places)
+            # The data of boosting are not kept: as in resume.
+            self.boosting = None
 
     def forget(self) -> list[tuple[Any, str, Any]]:
         return [] if self.learner is None else [(self, "_tables", None)]
@@ -138,7 +178,9 @@ class LinkPart(Part):
     def compile(self, **options: Any) -> LinkTables:
         if self._tables is None:
             self._tables = LinkTables(
-                _compile(self.filter_learner), _compile(self.learner)
+                _compile(self.filter_learner),
+                _compile(self.learner),
+                self.model.alpha,
             )
         return self._tables
 
@@ -147,12 +189,13 @@ class LinkPart(Part):
             "pairs": self.pairs.to_lines(),
             "siblings": None if self.siblings is None else self.siblings.to_lines(),
             "scale": SCALE,
+            "alpha": self.compile().alpha,
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
         arrays = {}
-        for name, table in self.compile()._asdict().items():
-            keys, weights = table.to_arrays()
+        for name in TABLES:
+            keys, weights = getattr(self.compile(), name).to_arrays()
             arrays[f"{name}_keys"] = keys
             arrays[f"{name}_weights"] = weights.view("uint16")
         return arrays
@@ -166,21 +209,28 @@ class LinkPart(Part):
         require((found is None) == (self.siblings is None), "its links are others")
         if self.siblings is not None:
             self.siblings.check_lines(found)
-        tables = []
-        for name in LinkTables._fields:
+        tables: dict[str, ShortLineTable] = {}
+        for name in TABLES:
             sections = {f"{name}_keys", f"{name}_weights"}
             require(sections <= set(arrays), "it lacks its links")
             keys, weights = arrays[f"{name}_keys"], arrays[f"{name}_weights"]
             check_table(keys, weights, "uint16")
-            tables.append(ShortLineTable(keys, weights.view("int16")))
+            tables[name] = ShortLineTable(keys, weights.view("int16"))
+        alpha = meta.get("alpha")
+        require(
+            isinstance(alpha, float) and KEEP_ALL <= alpha <= 1,
+            "the threshold of its links is malformed",
+        )
         loaded = self.blank()
-        loaded._tables = LinkTables(*tables)
+        loaded.bind(self._lexical)
+        loaded.model.alpha = alpha
+        loaded._tables = LinkTables(**tables, alpha=alpha)
         return loaded
 
 
 def check_templates(templates: Templates, places: tuple[str, ...]) -> None:
     """Raise an error unless templates look at what is known of links."""
-    known = {
+    known: dict[str, Sequence[str]] = {
         column: [place for place in found if place in places]
         for column, found in PLACES["trees"].items()
         if column not in TREE_COLUMNS

@@ -60,10 +60,8 @@ cdef struct LinkModelC:
     LinkWeights* weights
     const FeaturesC* pairs
     const FeaturesC* siblings         # or NULL
-    const FeaturesC* grandparents     # or NULL
     int n_pair_keys
     int n_sibling_keys
-    int n_grandparent_keys
     int max_heads
     double alpha
 
@@ -93,7 +91,6 @@ cdef cppclass LinkWork:
     atom_t values[MAX_SLOTS]
 
 
-cdef int count_keys(const FeaturesC* features, int n_stages) noexcept nogil
 cdef void prepare(LinkWork* work, bint caches) noexcept nogil
 cdef int find_filter_keys(
     const SentenceC* s, int head, int child, feat_t* keys
@@ -101,7 +98,7 @@ cdef int find_filter_keys(
 cdef void find_links(const LinkModelC* model, SentenceC* s, LinkWork* work) noexcept nogil
 cdef int find_keys(
     const LinkModelC* model, const FeaturesC* features, SentenceC* s, int head, int child,
-    int sibling, int grandparent, LinkWork* work, feat_t* keys,
+    int sibling, LinkWork* work, feat_t* keys,
 ) noexcept nogil
 cdef void score_links(const LinkModelC* model, SentenceC* s, LinkWork* work) noexcept nogil
 cdef bint find_tree(const LinkModelC* model, SentenceC* s, LinkWork* work) noexcept nogil

@@ -7,7 +7,7 @@ from ..arc_eager cimport places as at
 from ..arc_eager.features cimport (
     find_rows, get_between, get_distance, get_neighbour, read_slots,
 )
-from ..arc_eager.places cimport MAX_PLACES, N_TREE_PLACES
+from ..arc_eager.places cimport MAX_PLACES
 from ..arc_eager.rules cimport is_forbidden
 from ..arc_eager.system cimport (
     BETWEEN, DISTANCE, NONE, SIDE, STATE_ROW, TAG, row_of,
@@ -22,16 +22,6 @@ cdef enum:
     # A power of two.
     N_FILTERED = 1 << 12
     ROOT_SIDE = 2
-
-
-cdef int count_keys(const FeaturesC* features, int n_stages) noexcept nogil:
-    """How many templates there are."""
-    cdef int n = 0
-    cdef int stage
-    if features != NULL:
-        for stage in range(n_stages):
-            n += features.stages[stage].ends[5]
-    return n
 
 
 cdef void prepare(LinkWork* work, bint caches) noexcept nogil:
@@ -103,7 +93,7 @@ cdef inline float judge_link(
     cdef FilteredC* known
     if work.filtered.empty():
         return add_filter_keys(model, s, head, child, work)
-    key = mix(mix(get_tag(s, child), get_tag(s, head)), get_way(head, child)) | 1
+    key = mix(mix(mix(1, get_tag(s, child)), get_tag(s, head)), get_way(head, child)) | 1
     known = &work.filtered[(key >> 20) & (N_FILTERED - 1)]
     if known.key != key:
         known.key = key
@@ -153,7 +143,7 @@ cdef void find_links(const LinkModelC* model, SentenceC* s, LinkWork* work) noex
 
 cdef int find_keys(
     const LinkModelC* model, const FeaturesC* features, SentenceC* s, int head, int child,
-    int sibling, int grandparent, LinkWork* work, feat_t* keys,
+    int sibling, LinkWork* work, feat_t* keys,
 ) noexcept nogil:
     """Find the keys of templates for a link, and ask for their weights. RETURNS: How many
     there are.
@@ -172,7 +162,7 @@ cdef int find_keys(
         state[SIDE] = head < child
     places[at.T] = child
     places[at.T_HEAD] = head
-    places[at.T_GRANDPARENT] = grandparent
+    places[at.T_GRANDPARENT] = NONE
     places[at.T_SIBLING] = sibling
     places[at.T_BEFORE] = get_neighbour(s, child, -1)
     places[at.T_AFTER] = get_neighbour(s, child, 1)
@@ -200,7 +190,7 @@ cdef void score_links(const LinkModelC* model, SentenceC* s, LinkWork* work) noe
     work.keys.resize(work.links.size() * n + 1)
     for i in range(work.links.size()):
         find_keys(
-            model, model.pairs, s, work.links[i].head, work.links[i].child, NONE, NONE, work,
+            model, model.pairs, s, work.links[i].head, work.links[i].child, NONE, work,
             work.keys.data() + i * n,
         )
     for i in range(work.links.size()):
@@ -222,7 +212,7 @@ cdef void score_siblings(const LinkModelC* model, SentenceC* s, LinkWork* work) 
         for nearer in range(first, link + 1):
             find_keys(
                 model, model.siblings, s, head, work.forest.links[link].child,
-                work.forest.links[nearer - 1].child if nearer > first else NONE, NONE, work,
+                work.forest.links[nearer - 1].child if nearer > first else NONE, work,
                 work.keys.data() + place * n,
             )
             place += 1

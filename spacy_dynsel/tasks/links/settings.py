@@ -27,7 +27,8 @@ class LinkSettings:
     booster (str): "additive": just that, and the last weights are those that count;
         "adaboost": AdaBoost.M1, all of them count.
     max_heads (int): How many heads of a word the filter leaves at most.
-    alpha (float): The part of the best head in its threshold; the rest is that of the mean.
+    epsilon (float): The share of links that the filter may lose. Its threshold is a part of
+        the best score, the rest is the mean; data of some size decide which.
     """
 
     training: str = "structured"
@@ -41,7 +42,7 @@ class LinkSettings:
     raise_by: float = 1.0
     booster: str = "additive"
     max_heads: int = 16
-    alpha: float = 0.3
+    epsilon: float = 0.01
 
     def __post_init__(self) -> None:
         check_choice("training", self.training, TRAININGS)
@@ -52,16 +53,16 @@ class LinkSettings:
             ("max_heads", 1, 1000),
         ):
             check_number(name, getattr(self, name), low, high)
-        for name, low, high in (
+        for name, least, most in (
             ("eta", 1e-6, 1e6),
             ("delta", 1e-6, 1e6),
             ("cost", 0.0, 1e4),
             ("word_dropout", 0.0, 1.0),
             ("l1", 0.0, 1.0),
             ("raise_by", 0.0, 1e4),
-            ("alpha", 0.0, 1.0),
+            ("epsilon", 0.0, 1.0),
         ):
-            check_number(name, getattr(self, name), low, high, whole=False)
+            check_number(name, getattr(self, name), least, most, whole=False)
 
 
 def make_link_settings(
@@ -76,7 +77,7 @@ def make_link_settings(
     raise_by: float = 1.0,
     booster: str = "additive",
     max_heads: int = 16,
-    alpha: float = 0.3,
+    epsilon: float = 0.01,
 ) -> LinkSettings:
     """Settings of a parser by links, see LinkSettings."""
     return LinkSettings(
@@ -91,5 +92,5 @@ def make_link_settings(
         raise_by=raise_by,
         booster=booster,
         max_heads=max_heads,
-        alpha=alpha,
+        epsilon=epsilon,
     )

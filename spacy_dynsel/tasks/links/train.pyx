@@ -1,7 +1,6 @@
 """Learning which links make trees, and what their labels are."""
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t
-from libcpp.vector cimport vector
 
 import numpy as np
 
@@ -24,8 +23,6 @@ from .search cimport (
     REACH,
     SCALE,
     LinkC,
-    LinkModelC,
-    LinkWork,
     find_filter_keys,
     find_keys,
     find_links,
@@ -49,18 +46,6 @@ cdef double LEAST_GRADIENT = 0.005
 
 cdef class LinkExamples(TransitionExamples):
     """Docs with their gold trees, see TransitionExamples."""
-    cdef LinkWork work
-    cdef LinkModelC model
-    cdef LinkLearner filter_learner
-    cdef LinkLearner learner
-    cdef bare_vector[int32_t] gold_heads     # of the tree to learn
-    cdef bare_vector[int] gold_siblings
-    cdef bare_vector[int] siblings
-    cdef bare_vector[int] room
-    cdef bare_vector[double] shares
-    cdef bint has_tree                       # whether there is one
-    cdef float cost
-    cdef int n_wrong
 
     cdef int _check_model(self, LinkModel model, Features labels, Learner learner) except -1:
         """Raise an error unless learners see these features, and know the labels."""
@@ -98,6 +83,7 @@ cdef class LinkExamples(TransitionExamples):
         cdef int n_wrong = 0
         self._check_model(model, labels, label_learner)
         model.bind_learners(&self.model, filter_learner, learner)
+        self.model_places = model
         self.filter_learner = filter_learner
         self.learner = learner
         self.cost = cost
@@ -289,7 +275,7 @@ cdef class LinkExamples(TransitionExamples):
         cdef feat_t[MAX_LINK_KEYS] keys
         cdef int n
         n = find_keys(
-            &self.model, self.model.pairs, &self.sentence, heads[i], i, NONE, NONE, &self.work,
+            &self.model, self.model.pairs, &self.sentence, heads[i], i, NONE, &self.work,
             keys,
         )
         self.learner.c.move(keys, n, g)
@@ -303,7 +289,7 @@ cdef class LinkExamples(TransitionExamples):
         if heads[i] == NONE:
             return
         n = find_keys(
-            &self.model, self.model.siblings, &self.sentence, heads[i], i, siblings[i], NONE,
+            &self.model, self.model.siblings, &self.sentence, heads[i], i, siblings[i],
             &self.work, keys,
         )
         self.learner.c.move(keys, n, g)
@@ -335,7 +321,7 @@ cdef class LinkExamples(TransitionExamples):
         cdef SentenceC* s = &self.sentence
         cdef feat_t[N_FILTER_KEYS] keys
         cdef double best, total, g
-        cdef int child, head, first, end, i, n
+        cdef int child, head, first, end, i, n, own
         for child in range(s.n):
             if self.gold.heads[child] == UNKNOWN_HEAD:
                 continue
@@ -350,6 +336,12 @@ cdef class LinkExamples(TransitionExamples):
                 find_filter_keys(s, head, child, keys)
                 self.shares[i] = self.filter_learner.c.score(keys, N_FILTER_KEYS)
                 best = max(best, self.shares[i])
+            total = 0
+            for i in range(n):
+                total += self.shares[i]
+            own = child if self.get_gold(child) == NONE else self.get_gold(child)
+            if first <= own < end and n > 1:
+                self.model_places.note(self.shares[own - first], best, total / n)
             total = 0
             for i in range(n):
                 self.shares[i] = exp(self.shares[i] - best)
