@@ -1,7 +1,7 @@
 """The entity recognizer beside its peers, trained and measured on the same data in one
 run.
 
-    python benchmarks/ner.py  # the default config and CRFsuite on all corpora
+    python benchmarks/ner.py  # the default config and CRFsuite, 20 minutes of CPU
     python benchmarks/ner.py --corpus ner_en_btc --resources  # tweets, in detail
     python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents
 
@@ -52,7 +52,6 @@ OURS = "dynsel"
 FAST = "dynsel, fast"
 RESOURCES = "dynsel, resources"
 CNN = "spaCy tok2vec+ner"
-SPACY_STEPS = 3000
 INFINITY = float("inf")
 # The corpora of a run without flags: their languages, and whether documents are Docs.
 CORPORA = {
@@ -405,6 +404,7 @@ def main() -> None:
         "--resources", action="store_true", help="measure clusters and lists too"
     )
     parser.add_argument("--skip-spacy", action="store_true", help="leave out spaCy")
+    parser.add_argument("--spacy-steps", type=int, default=3000, help="of training")
     parser.add_argument("--seeds", type=int, default=3, help="how many to train")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--config", type=Path, default=CONFIGS / "ner.cfg")
@@ -420,7 +420,7 @@ def main() -> None:
     peers: dict[str, Callable[[Doc], Spans]] = {}
     cnn = crf = None
     if not args.skip_spacy:
-        cnn_config = spacy_config(args.lang, ["ner"], SPACY_STEPS)
+        cnn_config = spacy_config(args.lang, ["ner"], args.spacy_steps)
         cnn_path, training[CNN] = train("spacy_ner", cnn_config, paths, {})
         cnn = spacy.load(cnn_path)
         peers[CNN] = pipe_predictor(cnn)

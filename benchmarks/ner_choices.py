@@ -77,12 +77,13 @@ def read_docs(corpus: str) -> tuple[list[Doc], list[Doc]]:
         held_out = [i * 5 // len(docs) == 1 for i in range(len(docs))]
         both = list(zip(docs, held_out, strict=True))
         return [doc for doc, h in both if not h], [doc for doc, h in both if h]
-    return tuple(
+    train, dev = (
         make_docs(
             vocab, read_split(corpus, split, "entities"), whole_documents=documents
         )
         for split in ("train", "dev")
     )
+    return train, dev
 
 
 def add_templates(added: tuple[list[str], list[str]]) -> list[str]:
