@@ -44,6 +44,31 @@ cdef inline void find_best(
                 good[0] = label
 
 
+cdef inline void find_best_left(
+    const float* scores,
+    const uint8_t* costs,
+    const int* labels,
+    int n,
+    int* good,
+    int* bad,
+) noexcept nogil:
+    """The same among some labels, in their order."""
+    cdef float best_good = -INFINITY
+    cdef float best_bad = -INFINITY
+    cdef int i, label
+    good[0] = -1
+    bad[0] = -1
+    for i in range(n):
+        label = labels[i]
+        if costs[label] == WRONG:
+            if scores[label] > best_bad:
+                best_bad = scores[label]
+                bad[0] = label
+        elif costs[label] == CORRECT and scores[label] > best_good:
+            best_good = scores[label]
+            good[0] = label
+
+
 cdef struct FeatureC:
     feat_t key
     int template             # its rank; -1 for a pair
@@ -93,6 +118,8 @@ cdef class Learner:
     cdef int n_scored
     cdef vector[float] scores         # by label
     cdef vector[float] sums           # by output, if labels have parts
+    cdef vector[int] left             # the labels that can still win, if they have parts
+    cdef vector[int] all_labels       # the same before a decision
     cdef vector[MoveC] moves
     cdef vector[float] gradient
     cdef vector[uint8_t] is_touched
@@ -130,6 +157,7 @@ cdef class Learner:
     cdef int _touch_output(self, int output, float gradient) except -1 nogil
     cdef void _clear_touched(self) noexcept nogil
     cdef void _combine(self) noexcept nogil
+    cdef void _rule_out(self, const uint8_t* costs, float limit) noexcept nogil
     cdef int _find_moves(self, const uint8_t* costs, StepC* result) except -1 nogil
     cdef int _correct(self, const uint8_t* costs, StepC* result) except -1 nogil
     cdef int _raise_lead(self, int good, int bad, float missing) except -1 nogil

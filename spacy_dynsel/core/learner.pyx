@@ -34,6 +34,9 @@ cdef enum:
 # a part of the margin, up to which a prefix may be wrong.
 cdef float CORRECTED_LEAD = 1
 cdef float HARMLESS_LEAD = 0.5
+# How many margins behind the best a label of parts is given up: predictions give it up
+# there as well, and hundreds of labels are not added up for each prefix.
+cdef float LOST = 3
 
 cdef class Learner:
     """Learns the weights of one classifier, online.
@@ -101,6 +104,7 @@ cdef class Learner:
         self.scores.resize(n_labels)
         if self.c_parts.n_parts:
             self.sums.resize(n_outputs)
+            self.all_labels = range(n_labels)
         else:
             self.reach.assign(self.program.c.n_templates, n_outputs)
         self.gradient.resize(n_outputs)
@@ -310,6 +314,7 @@ cdef class Learner:
         self.n_scored = 0
         fill(self.scores.begin(), self.scores.end(), <float>0)
         fill(self.sums.begin(), self.sums.end(), <float>0)
+        self.left.assign(self.all_labels.begin(), self.all_labels.end())
         self._clear_touched()
         self.moves.clear()
 
@@ -348,11 +353,20 @@ cdef class Learner:
         cdef const float* sums = self.sums.data()
         cdef const PartsC* parts = &self.c_parts
         cdef float total
-        for label in range(self.n_labels):
+        for label in self.left:
             total = sums[parts.n_parts + label]
             for i in range(parts.starts[label], parts.starts[label + 1]):
                 total += sums[parts.ids[i]]
             self.scores[label] = total
+
+    cdef void _rule_out(self, const uint8_t* costs, float limit) noexcept nogil:
+        """Give up wrong labels whose scores are below a limit."""
+        cdef size_t n = 0
+        for label in self.left:
+            if self.scores[label] >= limit or costs[label] == CORRECT:
+                self.left[n] = label
+                n += 1
+        self.left.resize(n)
 
     cdef int _find_moves(self, const uint8_t* costs, StepC* result) except -1 nogil:
         """Add the gradient of the hinge losses of the prefixes."""
@@ -361,7 +375,13 @@ cdef class Learner:
         cdef float loss
         for stage in range(n_stages):
             self.score(stage)
-            find_best(self.scores.data(), costs, self.n_labels, &good, &bad)
+            if self.c_parts.n_parts:
+                find_best_left(
+                    self.scores.data(), costs, self.left.data(), self.left.size(),
+                    &good, &bad,
+                )
+            else:
+                find_best(self.scores.data(), costs, self.n_labels, &good, &bad)
             result.best_correct = good
             result.best_wrong = bad
             if good == -1 or bad == -1:
@@ -383,6 +403,8 @@ cdef class Learner:
                 self.add_gradient(stage, bad, 1)
             elif self.objective == FIRST_SATISFIED:
                 break
+            if self.c_parts.n_parts:
+                self._rule_out(costs, self.scores[result.guess] - LOST * self.margins[stage])
         return 0
 
     cdef int add_gradient(self, int stage, int label, float gradient) except -1 nogil:

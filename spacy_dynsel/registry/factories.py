@@ -99,7 +99,7 @@ DEFAULT_MORPHOLOGIZER_MODEL = {
     "folds": None,
     "resources": None,
     "templates": _templates("morphologizer"),
-    "learner": _learner(margin=15.0, prune=2.75, **labelling.DEFAULTS),
+    "learner": _learner(margin=15.0, prune=2.1, **labelling.DEFAULTS),
 }
 
 

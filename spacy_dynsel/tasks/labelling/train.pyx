@@ -137,8 +137,12 @@ cdef class WordExamples(Examples):
         const uint8_t* costs,
         vector[LexemeRecC*]& records,
         vector[atom_t]& tags,
+        int* guesses,
     ) noexcept nogil:
-        """Put what the early stages say where labels will be."""
+        """Put what the early stages say where labels will be.
+
+        guesses: What they said about these words before, or -1.
+        """
         cdef ContextC context
         cdef size_t i
         cdef int n_free
@@ -146,8 +150,10 @@ cdef class WordExamples(Examples):
             return
         n_free = count_free_templates(&learner.program.c, self.n_early)
         for i in range(records.size() - 2 * REACH_C):
-            self._set_context(&context, records, tags, i)
-            self._write(tags, i, learner.guess_early(&context, costs, n_free))
+            if guesses[i] < 0:
+                self._set_context(&context, records, tags, i)
+                guesses[i] = learner.guess_early(&context, costs, n_free)
+            self._write(tags, i, guesses[i])
 
     def count(self, Learner learner not None) -> None:
         """Count features, with the true labels for all words."""
@@ -206,6 +212,7 @@ cdef class WordExamples(Examples):
         cdef vector[atom_t] tags
         cdef vector[uint8_t] one_correct
         cdef vector[uint8_t] one_wrong
+        cdef vector[int] guesses
         cdef ContextC context
         cdef StepC step
         cdef int64_t i, r, start
@@ -214,13 +221,18 @@ cdef class WordExamples(Examples):
         self._check_learner(learner)
         one_correct.resize(learner.n_labels, <uint8_t>WRONG)
         one_wrong.resize(learner.n_labels, <uint8_t>CORRECT)
+        # Words that come again in another range are not guessed again: that would take
+        # time, and what has learned from them knows them too well.
+        guesses.resize(self.records.size(), -1)
         with nogil:
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
                 self._lay_out(start, self.ranges[r, 1], records, tags)
                 if word_dropout:
                     self._hide_words(learner, word_dropout, records, hidden)
-                self._look_ahead(learner, one_wrong.data(), records, tags)
+                self._look_ahead(
+                    learner, one_wrong.data(), records, tags, guesses.data() + start
+                )
                 for i in range(self.ranges[r, 1] - start):
                     self._set_context(&context, records, tags, i)
                     gold = self.gold[start + i]
@@ -250,6 +262,7 @@ cdef class WordExamples(Examples):
         cdef vector[LexemeRecC*] records
         cdef vector[atom_t] tags
         cdef vector[uint8_t] costs
+        cdef vector[int] guesses
         cdef ContextC context
         cdef int64_t i, r, start
         self._check_learner(learner)
@@ -260,7 +273,8 @@ cdef class WordExamples(Examples):
             for r in range(self.ranges.shape[0]):
                 start = self.ranges[r, 0]
                 self._lay_out(start, self.ranges[r, 1], records, tags)
-                self._look_ahead(learner, costs.data(), records, tags)
+                guesses.assign(self.ranges[r, 1] - start, -1)
+                self._look_ahead(learner, costs.data(), records, tags, guesses.data())
                 for i in range(self.ranges[r, 1] - start):
                     self._set_context(&context, records, tags, i)
                     view[start + i] = <uint16_t>learner.guess(&context, costs.data())

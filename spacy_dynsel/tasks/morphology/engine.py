@@ -52,8 +52,8 @@ MIN_SEEN = 100
 # How many times a margin that is given for all stages counts after the first one, and
 # after the last but one: what the word alone says is overruled more easily than what is
 # said later.
-FIRST_SHARE = 2.0
-LAST_SHARE = 0.7
+FIRST_SHARE = 2.5
+LAST_SHARE = 0.75
 
 
 class MorphologyEngine(LabellingEngine):
