@@ -45,6 +45,8 @@ class CascadeSettings:
     epsilon (float or list[float]): The largest share of units that a level may lose on
         data that it has not seen, for all levels that filter or for each. One that would
         lose more with any alpha filters nothing, and says so by a warning.
+    learn_share (float): The levels after a filter learn from what it leaves if it loses
+        at most this share of epsilon. With more to choose from they learn better.
     unit (str): What may be lost: the n-gram of a "position", or a whole "sequence", for
         which one of its n-grams is enough.
     alphas (list[float]): The parts of the best path in the threshold to learn with. The
@@ -60,8 +62,6 @@ class CascadeSettings:
         structured "hinge" loss, with a cost of a wrong label.
     cost (float): That cost.
     final_epochs (int): How often the last level sees the data.
-    seeds (int): How often the last level is learned, with other random choices each time;
-        its weights are the mean of all.
     dropout (float): How often a feature of a position is left out while a level learns.
     least_weight (float): Smaller weights are dropped when a level has learned, so that
         files are smaller and features are looked at in less time.
@@ -80,6 +80,7 @@ class CascadeSettings:
     cliques: str = "full"
     pairs: bool = False
     epsilon: float | Sequence[float] = 0.01
+    learn_share: float = 1.0
     unit: str = "position"
     alphas: Sequence[float] = (0.9,)
     optimizer: str = "perceptron"
@@ -90,7 +91,6 @@ class CascadeSettings:
     final: str = "hinge"
     cost: float = 1.0
     final_epochs: int = 10
-    seeds: int = 1
     dropout: float = 0.0
     least_weight: float = 0.0
     folds: int = 5
@@ -104,7 +104,6 @@ class CascadeSettings:
             ("first_order", 1, self.order),
             ("epochs", 1, 10_000),
             ("final_epochs", 1, 10_000),
-            ("seeds", 1, 100),
             ("folds", 2, 1_000),
             ("seed", 0, 2**32 - 1),
         ):
@@ -117,6 +116,7 @@ class CascadeSettings:
             ("least_weight", 0.0),
         ):
             check_number(name, getattr(self, name), least, 1e6, whole=False)
+        check_number("learn_share", self.learn_share, 0.0, 1.0, whole=False)
         check_number("dropout", self.dropout, 0.0, 0.99, whole=False)
         for name, known in (
             ("cliques", CLIQUES),
@@ -167,7 +167,8 @@ def make_cascade_settings(
     order: int = 3,
     cliques: str = "full",
     pairs: bool = False,
-    epsilon: float | list[float] = 0.002,
+    epsilon: float | list[float] = 0.004,
+    learn_share: float = 0.5,
     unit: str = "position",
     alphas: list[float] | None = None,
     optimizer: str = "adagrad",
@@ -177,9 +178,8 @@ def make_cascade_settings(
     epochs: int = 3,
     final: str = "hinge",
     cost: float = 6.5,
-    final_epochs: int = 12,
-    seeds: int = 3,
-    dropout: float = 0.1,
+    final_epochs: int = 16,
+    dropout: float = 0.2,
     least_weight: float = 0.02,
     folds: int = 2,
     seed: int = 0,
@@ -191,6 +191,7 @@ def make_cascade_settings(
         cliques=cliques,
         pairs=pairs,
         epsilon=epsilon,
+        learn_share=learn_share,
         unit=unit,
         alphas=(0.9,) if alphas is None else alphas,
         optimizer=optimizer,
@@ -201,7 +202,6 @@ def make_cascade_settings(
         final=final,
         cost=cost,
         final_epochs=final_epochs,
-        seeds=seeds,
         dropout=dropout,
         least_weight=least_weight,
         folds=folds,

@@ -8,7 +8,6 @@ threshold, and goes filtered to the next level.
 """
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,9 +36,11 @@ class Filter(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """A level as it was learned with one alpha: once for each part of the data."""
+    """A level as it was learned with one alpha: once for each part of the data. What it
+    leaves to the next level to learn from is filtered by the easy alpha."""
 
     folds: list[Level]
+    easy_alpha: float | None
     alpha: float | None
     learned_alpha: float
     loss: float
@@ -63,6 +64,8 @@ class Training:
     def __post_init__(self) -> None:
         self.lattices = Lattices(len(self.sequences), self.n_labels)
         self.lattices.start(self.sequences, self.settings.first_order)
+        # What is left when the cascade is used: less than what levels learn from.
+        self.narrow = self.lattices
         self.everything = np.arange(len(self.sequences), dtype="int64")
         self.parts = [
             np.flatnonzero(self.folds == fold).astype("int64")
@@ -88,24 +91,10 @@ class Training:
         return level
 
     def learn_labels(self) -> Level:
-        """Learn a level that labels, from all sequences: the mean of what is learned with
-        several seeds."""
-        settings = self.settings
-        level = self._learn_labels(settings.seed)
-        if settings.seeds > 1:
-            parts = [level.get_weights()]
-            for i in range(1, settings.seeds):
-                parts.append(self._learn_labels(settings.seed + i).get_weights())
-            level = make_level(settings, self.n_labels)
-            keys, weights = find_mean(parts)
-            level.set_weights(keys, weights.reshape(-1))
-        level.tidy(settings.least_weight)
-        return level
-
-    def _learn_labels(self, seed: int) -> Level:
+        """Learn a level that labels, from all sequences."""
         settings = self.settings
         level = make_level(settings, self.n_labels)
-        random = np.random.default_rng(seed)
+        random = np.random.default_rng(settings.seed)
         cost = settings.cost if settings.final == "hinge" else 0.0
         for epoch in range(settings.final_epochs):
             level.learn_labels(
@@ -114,10 +103,9 @@ class Training:
                 random.permutation(self.everything),
                 cost,
                 settings.dropout,
-                # The first seed is followed by those of its epochs.
-                settings.seed + epoch + 10_000 * (seed - settings.seed),
+                settings.seed + epoch,
             )
-        level.average()
+        level.finish(settings.least_weight)
         return level
 
     def attempt(self, alpha: float, epsilon: float) -> Attempt:
@@ -127,26 +115,32 @@ class Training:
         for part in self.parts:
             others = np.setdiff1d(self.everything, part)
             level = self.learn_filter(others, alpha)
-            level.judge(self.sequences, self.lattices, part, limits)
+            level.judge(self.sequences, self.narrow, part, limits)
             levels.append(level)
         units = limits[self.sequences.gold_labels >= 0]
         if self.settings.unit == "sequence":
             units = join_positions(self.sequences, limits, np.minimum)
-        chosen = find_alpha(units, epsilon)
-        if chosen is None and not self.settings.keep_all:
-            chosen = 0.0
+        chosen, easy = (
+            self.find_alpha(units, one)
+            for one in (epsilon, self.settings.learn_share * epsilon)
+        )
         counts = [
-            level.count_kept(self.sequences, self.lattices, part, to_number(chosen))
+            level.count_kept(self.sequences, self.narrow, part, to_number(chosen))
             for level, part in zip(levels, self.parts, strict=True)
         ]
         n_cliques, n_kept = np.sum(counts, axis=0)
         return Attempt(
             levels,
+            easy,
             chosen,
             alpha,
             float((units < to_number(chosen)).mean()) if len(units) else 0.0,
             float(n_kept / max(n_cliques, 1)),
         )
+
+    def find_alpha(self, limits: np.ndarray, epsilon: float) -> float | None:
+        found = find_alpha(limits, epsilon)
+        return 0.0 if found is None and not self.settings.keep_all else found
 
     def add_filter(self, epsilon: float) -> Filter:
         """Learn the next level, and go on with the lattices that it leaves."""
@@ -161,30 +155,26 @@ class Training:
                 ),
                 stacklevel=3,
             )
-        following = Lattices(len(self.sequences), self.n_labels)
-        for level, part in zip(best.folds, self.parts, strict=True):
-            level.filter(
-                self.sequences,
-                self.lattices,
-                part,
-                to_number(best.alpha),
-                True,
-                following,
-            )
         whole = self.learn_filter(self.everything, best.learned_alpha)
-        self.lattices = following
+        narrow = self._filter(best, self.narrow, best.alpha)
+        is_same = self.narrow is self.lattices and best.easy_alpha == best.alpha
+        self.lattices = (
+            narrow if is_same else self._filter(best, self.lattices, best.easy_alpha)
+        )
+        self.narrow = narrow
         return Filter(whole, best.alpha, best.learned_alpha, best.loss, best.kept)
 
 
-def find_mean(
-    parts: Sequence[tuple[np.ndarray, np.ndarray]],
-) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of rows of weights by their keys; a row that is missing is zero."""
-    keys = np.unique(np.concatenate([part[0] for part in parts]))
-    weights = np.zeros((len(keys), parts[0][1].shape[1]), dtype="float32")
-    for own, rows in parts:
-        weights[np.searchsorted(keys, own)] += rows / len(parts)
-    return keys, weights
+    def _filter(
+        self, attempt: Attempt, lattices: Lattices, alpha: float | None
+    ) -> Lattices:
+        """Filter each part of the data by the level that has not seen it. The truth stays."""
+        following = Lattices(len(self.sequences), self.n_labels)
+        for level, part in zip(attempt.folds, self.parts, strict=True):
+            level.filter(
+                self.sequences, lattices, part, to_number(alpha), True, following
+            )
+        return following
 
 
 def join_positions(

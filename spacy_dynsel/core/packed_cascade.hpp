@@ -61,6 +61,7 @@ struct PackedLattice {
 struct PackedScratch {
     std::vector<int32_t> sums;    // of the first level, by position and label
     std::vector<int32_t> bests;   // the best of these
+    std::vector<float> to, from;  // sums up to each label and from it on, by position
     std::vector<uint32_t> rows;   // of features, position after position
     std::vector<size_t> row_ends;
     std::vector<int32_t> others;  // of other levels, by level and label
@@ -95,23 +96,10 @@ class PackedCascade {
                 PackedScratch& at, int32_t* labels, double* leads, int64_t* counts) const {
         const int n_levels = weights.n_levels;
         add_features(positions, length, at);
-        int level = 0;
-        if (first_order == 1) {
-            const size_t n = find_bests(positions, length, at);
-            counts[0] += n;
-            if (n_levels == 1) return choose(positions, length, at, labels, leads);
-            find_nodes(positions, length, find_limit(alphas[0], at, n), at);
-            level = 1;
-        } else {
-            find_nodes(positions, length, -1, at);
-        }
-        add_others(positions, length, level, at);
-        pair_nodes(length, at);
-        while (at.lattice.order < first_order) {
-            at.kept.assign(at.lattice.n_edges, 1);
-            expand(length, at);
-        }
-        for (;; ++level) {
+        if (first_order == 1) counts[0] += find_bests(positions, length, at);
+        if (first_order == 1 && n_levels == 1)
+            return choose(positions, length, at, labels, leads);
+        for (int level = make_lattice(positions, length, alphas, at, counts);; ++level) {
             score(positions, length, level, at);
             counts[level] += at.lattice.n_edges;
             if (level + 1 == n_levels) break;
@@ -139,6 +127,86 @@ class PackedCascade {
         return std::max(-most, std::min(most, sum * (int64_t{1} << shift)));
     }
 
+    // Makes the first lattice. RETURNS: The level that is to score it.
+    int make_lattice(const Positions& positions, int length, const double* alphas,
+                     PackedScratch& at, int64_t* counts) const {
+        const int first = first_order == 1;
+        // A level of all pairs needs no lattice either, if it filters labels.
+        const bool is_dense = first_order == 2 && by_state && weights.n_levels > 1 &&
+                              !weights.pairs && positions.allowed == nullptr &&
+                              !weights.next.empty() && !std::isinf(alphas[0]);
+        if (first)
+            find_nodes(positions, length, find_limit(alphas[0], at), at);
+        else if (is_dense)
+            counts[0] += filter_pairs(length, alphas[0], at);
+        else
+            find_nodes(positions, length, -1, at);
+        add_others(length, first, at);
+        pair_nodes(length, at);
+        if (is_dense) score(positions, length, 0, at);
+        while (at.lattice.order < first_order + is_dense) {
+            at.kept.assign(at.lattice.n_edges, 1);
+            expand(length, at);
+        }
+        return first || is_dense;
+    }
+
+    // Filters labels by all pairs of labels. RETURNS: The number of pairs.
+    //
+    // Sums are floats, of whole numbers that are taken beside the best one. They are exact
+    // up to 2^24, which is a thousand of the largest weights.
+    size_t filter_pairs(int length, double alpha, PackedScratch& at) const {
+        const size_t k = weights.n_labels, n = static_cast<size_t>(length) * k;
+        const float never = -std::numeric_limits<float>::infinity();
+        at.to.assign(n, never);
+        at.from.assign(n, never);
+        for (int t = 0; t < length; ++t) {
+            float* now = at.to.data() + t * k;
+            if (t == 0) raise(now, weights.next.data() + k * k, 0, k);
+            for (size_t a = 0; t && a < k; ++a)
+                raise(now, weights.next.data() + a * k, (now - k)[a], k);
+            for (size_t b = 0; b < k; ++b) now[b] += unary(t, b, length, at);
+            subtract_best(now, k);
+        }
+        std::fill(at.from.end() - k, at.from.end(), 0.0f);
+        for (int t = length - 1; t-- > 0;) {
+            float* now = at.from.data() + t * k;
+            for (size_t b = 0; b < k; ++b)
+                raise(now, weights.last.data() + b * k,
+                      (now + k)[b] + unary(t + 1, b, length, at), k);
+            subtract_best(now, k);
+        }
+        double total = 0;
+        for (int t = 0; t < length; ++t) {
+            float* now = at.to.data() + t * k;
+            for (size_t b = 0; b < k; ++b) now[b] += at.from[t * k + b];
+            subtract_best(now, k);
+            for (size_t b = 0; b < k; ++b) total -= now[b];
+        }
+        const double limit = (1 - alpha) * (total / static_cast<double>(n));
+        at.node_starts.assign(1, 0);
+        at.labels.clear();
+        for (int t = 0; t < length; ++t) {
+            for (size_t b = 0; b < k; ++b)
+                if (-at.to[t * k + b] <= limit)
+                    at.labels.push_back(static_cast<uint16_t>(b));
+            at.node_starts.push_back(static_cast<uint32_t>(at.labels.size()));
+        }
+        at.carried.assign(at.labels.size(), 0);
+        return k + (n - k) * k;
+    }
+
+    float unary(int t, size_t label, int length, const PackedScratch& at) const {
+        const float sum =
+            static_cast<float>(at.sums[static_cast<size_t>(t) * weights.n_labels + label]);
+        return t + 1 == length ? sum + weights.ends[label] : sum;
+    }
+
+    static void subtract_best(float* values, size_t n) {
+        const float best = *std::max_element(values, values + n);
+        for (size_t i = 0; i < n; ++i) values[i] -= best;
+    }
+
     static bool is_allowed(const Positions& positions, int t, int label, int n_labels) {
         return positions.allowed == nullptr ||
                positions.allowed[static_cast<size_t>(t) * n_labels + label];
@@ -149,7 +217,7 @@ class PackedCascade {
         const int k = weights.n_labels;
         const int64_t first = positions.offsets[0], end = positions.offsets[length];
         const uint32_t* keys = positions.keys;
-        at.sums.resize(first_order == 1 ? static_cast<size_t>(length) * k : 0);
+        at.sums.resize(static_cast<size_t>(length) * k);
         at.rows.clear();
         at.rows.reserve(static_cast<size_t>(end - first));
         at.row_ends.resize(length + 1);
@@ -173,7 +241,6 @@ class PackedCascade {
     }
 
     void add_rows(int t, PackedScratch& at) const {
-        if (first_order > 1) return;
         int32_t* sums = at.sums.data() + static_cast<size_t>(t) * weights.n_labels;
         std::copy_n(weights.bias(0), weights.n_labels, sums);
         for (size_t r = at.row_ends[t]; r < at.row_ends[t + 1]; ++r)
@@ -212,15 +279,18 @@ class PackedCascade {
     static constexpr int32_t FORBIDDEN = std::numeric_limits<int32_t>::min();
 
     // The largest difference to the best that is kept at the first level; -1 for all.
-    int64_t find_limit(double alpha, const PackedScratch& at, size_t n) const {
+    int64_t find_limit(double alpha, const PackedScratch& at) const {
         if (std::isinf(alpha)) return -1;
         const int k = weights.n_labels;
         double total = 0;
+        size_t n = 0;
         const int32_t* sums = at.sums.data();
         for (int32_t best : at.bests) {
             int64_t gaps = 0;
-            for (int c = 0; c < k; ++c)
+            for (int c = 0; c < k; ++c) {
                 gaps += sums[c] == FORBIDDEN ? 0 : int64_t{best} - sums[c];
+                n += sums[c] != FORBIDDEN;
+            }
             total += static_cast<double>(gaps);
             sums += k;
         }
@@ -267,7 +337,7 @@ class PackedCascade {
 
     // What later levels say about nodes by the features of their positions. Where there is
     // just one node, it would be the same for all paths.
-    void add_others(const Positions&, int length, int first, PackedScratch& at) const {
+    void add_others(int length, int first, PackedScratch& at) const {
         const int k = weights.n_labels, n_levels = weights.n_levels;
         const int n_others = n_levels - first;
         at.unary.resize(at.labels.size() * n_levels);

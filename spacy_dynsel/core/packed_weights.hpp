@@ -182,7 +182,13 @@ class PackedWeights {
                             biases[i * labels + levels[i].labels[w]] = levels[i].values[w];
         }
         fill_pool(levels);
+        fill_pairs();
     }
+
+    // Weights of pairs of labels at the first level, by the label before and the label, and
+    // the other way round; before the first label is n_labels. Empty with many labels.
+    std::vector<float> next, last;
+    std::vector<float> ends;  // of the last label
 
     int shift(int level) const { return shifts[level]; }
     const int32_t* bias(int level) const { return biases.data() + level * n_labels; }
@@ -218,6 +224,8 @@ class PackedWeights {
     }
 
   private:
+    static constexpr size_t MOST_DENSE = 512;
+
     size_t n_headers = 1;
     KeyIndex<uint32_t> features;
     KeyIndex<uint64_t> paired;  // features with a label before
@@ -226,6 +234,23 @@ class PackedWeights {
     std::vector<ContextRows> contexts;  // by level and number of labels
     std::vector<int32_t> biases;        // by level and label
     std::vector<int> shifts;
+
+    void fill_pairs() {
+        const size_t k = n_labels;
+        if (k > MOST_DENSE) return;
+        ContextRows::Row row;
+        next.assign((k + 1) * k, 0);
+        last.assign(k * k, 0);
+        ends.assign(k, 0);
+        for (size_t a = 0; a <= k; ++a) {
+            if (!context(0, 1).find(a, row)) continue;
+            for (size_t b = 0; b < k; ++b)
+                next[a * k + b] = static_cast<float>(row.get(static_cast<int>(b)));
+            if (a == k) continue;
+            for (size_t b = 0; b < k; ++b) last[b * k + a] = next[a * k + b];
+            ends[a] = static_cast<float>(row.get(n_labels));
+        }
+    }
 
     int count(uint32_t row, int level) const {
         const PackedWeight& header = pool[row + level / 2];

@@ -12,15 +12,6 @@
 
 namespace dynsel {
 
-// The largest value of each row of a transposed table: what the exact search spends its
-// time with.
-inline void raise(float* __restrict best, const float* __restrict row, float add, size_t n) {
-    for (size_t i = 0; i < n; ++i) {
-        const float sum = row[i] + add;
-        best[i] = sum > best[i] ? sum : best[i];
-    }
-}
-
 // Weights of features with a label, of pairs and of triples of labels. As a label before,
 // `n_labels` is what is beyond the start; as the label itself, it is the end. Averaged
 // while it learns.

@@ -1,5 +1,6 @@
 """Reading the tokens of Docs: words, white space, the starts of sentences."""
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
 from spacy.strings cimport StringStore
 from spacy.structs cimport TokenC
 from spacy.tokens.doc cimport Doc
@@ -238,6 +239,43 @@ def hand_on_starts(const int32_t[::1] starts not None, const Py_ssize_t[::1] wor
             token += 1
         token += 1
     return result
+
+
+def find_sentences(list docs not None) -> tuple:
+    """Where the words and the sentences of docs are, as the docs say.
+
+    RETURNS (tuple): Which of all tokens are words; the number of tokens up to the end of
+        each doc; the sentences, as pairs of start and end, counted in words (int64).
+    """
+    cdef Doc doc
+    cdef Py_ssize_t d
+    cdef int64_t n_tokens = 0
+    cdef int64_t n_words = 0
+    cdef int i
+    cdef bint starts
+    cdef vector[int64_t] bounds
+    places = np.empty(count_tokens(docs), dtype="int64")
+    ends = np.empty(len(docs), dtype="int64")
+    cdef int64_t[::1] place_view = places
+    cdef int64_t[::1] end_view = ends
+    for d in range(len(docs)):
+        doc = docs[d]
+        # One at white space is as good as one at the next word.
+        starts = True
+        for i in range(doc.length):
+            starts |= doc.c[i].sent_start == 1
+            if not is_space(doc.c[i].lex):
+                if starts:
+                    bounds.push_back(n_words)
+                starts = False
+                place_view[n_words] = n_tokens + i
+                n_words += 1
+        n_tokens += doc.length
+        end_view[d] = n_tokens
+    bounds.push_back(n_words)
+    borders = np.array(bounds, dtype="int64")
+    ranges = np.stack([borders[:-1], borders[1:]], axis=1)
+    return places[:n_words].copy(), ends, ranges
 
 
 def find_blank_lines(Doc doc not None):

@@ -19,6 +19,7 @@ from ...cascade.settings import CascadeSettings, check_alpha
 from ...core.recorder import Recorder
 from ...spacy_io.annotations import SPACE_TAG
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
+from ...spacy_io.tokens import find_sentences
 from ..classifier import check_count, find_columns
 from ..engine import Snapshot, Start
 from ..evidence import Evidence
@@ -31,7 +32,6 @@ from ..labelling.gold import (
     GoldWords,
     make_ranges,
     take_words,
-    without_labels,
 )
 from ..training_state import check_state
 from ..word_classes import WordResources
@@ -222,7 +222,7 @@ class CascadeEngine(LabellingEngine):
         n_threads: int,
         with_leads: bool,
     ) -> LabelBatch:
-        places, ends, ranges = find_places(docs)
+        places, ends, ranges = find_sentences(docs)
         n_tokens = int(ends[-1]) if len(ends) else 0
         labels = np.full(n_tokens, SPACE_TAG, dtype="uint16")
         leads = np.full(n_tokens, np.inf) if with_leads else None
@@ -273,7 +273,7 @@ class CascadeEngine(LabellingEngine):
         snapshot = self.get_snapshot()
         cascade = snapshot.scorers[PART]
         batch = self._predict([doc], snapshot, alpha, 1, False)
-        places, _, ranges = find_places([doc])
+        places, _, ranges = find_sentences([doc])
         nothing = Explanation(self.space_name, np.inf, "", 0, 0, {})
         explanations = [nothing] * len(doc)
         if cascade is None:
@@ -310,17 +310,3 @@ class CascadeEngine(LabellingEngine):
 
     def _make_history(self) -> Any:
         raise NotImplementedError
-
-
-def find_places(docs: list[Doc]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where words are.
-
-    RETURNS (tuple): Which of all tokens are words; the number of tokens up to the end of
-        each doc; the sentences, as pairs of start and end, counted in words.
-    """
-    golds = [without_labels(doc) for doc in docs]
-    ends = np.cumsum([len(doc) for doc in docs], dtype="int64")
-    starts = [int(end) - len(doc) for end, doc in zip(ends, docs, strict=True)]
-    words = [gold.words + start for gold, start in zip(golds, starts, strict=True)]
-    places = np.concatenate([np.zeros(0, "int64"), *words]).astype("int64")
-    return places, ends, make_ranges(golds, "sentences")
