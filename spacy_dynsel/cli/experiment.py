@@ -174,8 +174,10 @@ def experiment(
             steps |= plan_orders(len(experiments["tagging"].templates))
         if handwriting is not None:
             steps |= handwriting.plan()
-        for tagger in (*taggers, *inducers):
+        for tagger in taggers:
             steps |= tagger.plan()
+        for inducer in inducers:
+            steps |= inducer.plan()
         journal.plan(steps)
         for task, one in experiments.items():
             results[task] = one.run(journal)
