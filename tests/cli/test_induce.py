@@ -1,5 +1,7 @@
 """The command that turns induced pairs into templates."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import spacy
@@ -22,10 +24,7 @@ def corpus(tmp_path):
         bits = random.integers(0, 2, 8).tolist()
         tags = [
             "START",
-            *(
-                "DIFFERENT" if a != b else "SAME"
-                for a, b in zip(bits, bits[1:], strict=False)
-            ),
+            *("DIFFERENT" if a != b else "SAME" for a, b in pairwise(bits)),
         ]
         docs.add(Doc(vocab, words=["xy"[bit] for bit in bits], tags=tags))
     docs.to_disk(tmp_path / "train.spacy")
