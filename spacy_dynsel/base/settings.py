@@ -150,7 +150,7 @@ class LearnerSettings:
         if (
             induction
             and induction.reference is not None
-            and not ("predicted_history" in defaults)
+            and "predicted_history" not in defaults
         ):
             raise ValueError(
                 Errors.DS025.format(

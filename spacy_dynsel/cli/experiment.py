@@ -183,10 +183,8 @@ def experiment(
             steps |= plan_orders(len(experiments["tagging"].templates))
         if handwriting is not None:
             steps |= handwriting.plan()
-        for tagger in (*taggers, *inducers):
-            steps |= tagger.plan()
-        for booster in boosters:
-            steps |= booster.plan()
+        for one_more in (*taggers, *inducers, *boosters):
+            steps |= one_more.plan()
         journal.plan(steps)
         for task, one in experiments.items():
             results[task] = one.run(journal)

@@ -16,33 +16,56 @@ static constexpr uint64_t PAIR_SEED = 0x5061697273u;
 
 // It does not depend on the order of the members.
 static inline uint32_t pair_key(uint32_t one, uint32_t other) {
-    const uint32_t low = one < other ? one : other;
-    const uint32_t high = one < other ? other : one;
-    return finish(mix(mix(PAIR_SEED, low), high));
+    return finish(mix(PAIR_SEED, one) + mix(PAIR_SEED, other));
 }
 
+// A feature that is a member of pairs. It knows its partners by a bit of each set.
 struct Member {
     uint32_t key;
-    uint64_t partners;  // the bits of all its partners; 0 for an empty entry
+    uint32_t more;      // a set of 32 bits
+    uint64_t partners;  // one of 64; 0 for an empty entry
 
     bool is_empty() const { return partners == 0; }
-};
 
-static inline uint64_t get_bit(uint32_t key) { return uint64_t{1} << (key >> 26); }
+    void add(uint32_t partner) {
+        partners |= uint64_t{1} << (partner >> 26);
+        more |= uint32_t{1} << (partner >> 21 & 31);
+    }
+
+    // 1 if a feature may be a partner, else 0.
+    uint32_t knows(uint32_t other) const {
+        return static_cast<uint32_t>(partners >> (other >> 26)) &
+               (more >> (other >> 21 & 31)) & 1;
+    }
+};
 
 // Whether two members may be a pair: if so, its key is worth a look.
 static inline bool may_pair(const Member& one, const Member& other) {
-    return (one.partners & get_bit(other.key)) != 0 &&
-           (other.partners & get_bit(one.key)) != 0;
+    return one.knows(other.key) & other.knows(one.key);
+}
+
+// The keys of all pairs that a member may make with others: there is room for one more
+// than these are. Who passes is unpredictable, so that nothing depends on it but a place.
+static inline int meet(
+    const Member* others, int n, const Member& member, uint32_t* keys
+) {
+    int found = 0;
+    for (int i = 0; i < n; ++i) {
+        keys[found] = others[i].key;
+        found += may_pair(others[i], member);
+    }
+    for (int i = 0; i < found; ++i) keys[i] = pair_key(keys[i], member.key);
+    return found;
 }
 
 class MemberTable : public KeyTable<Member> {
   public:
     // What is known of a feature; it has no partners if it is not a member.
     Member look_up(uint32_t key) {
-        Member found{key, 0};
-        if (!entries.empty()) found.partners = find(key)->partners;
-        return found;
+        const Member nobody{key, 0, 0};
+        if (entries.empty()) return nobody;
+        const Member* found = find(key);
+        return found->is_empty() ? nobody : *found;
     }
 
     // Makes two features partners. They need room for two.
@@ -56,7 +79,7 @@ class MemberTable : public KeyTable<Member> {
         Member* member = find(key);
         n_used += member->is_empty();
         member->key = key;
-        member->partners |= get_bit(partner);
+        member->add(partner);
     }
 };
 

@@ -11,6 +11,7 @@ cdef extern from "pairs.hpp" namespace "dynsel" nogil:
 
     feat_t pair_key(feat_t one, feat_t other)
     bint may_pair(const MemberC& one, const MemberC& other)
+    int meet(const MemberC* others, int n, const MemberC& member, feat_t* keys)
 
     cdef cppclass MemberTable(KeyTable[MemberC]):
         MemberC look_up(feat_t key)

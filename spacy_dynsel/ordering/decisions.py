@@ -226,15 +226,15 @@ def record_decisions(
     """
     classifier = get_classifier(component, part)
     templates = classifier.templates
-    *train_part, _ = record_split(component, classifier.name, train)
-    *held_out_part, nanoseconds = record_split(component, classifier.name, held_out)
+    keys, costs, _ = record_split(component, classifier.name, train)
+    held_keys, held_costs, times = record_split(component, classifier.name, held_out)
     needs_first = component.engine.needs_first_stage
     return make_decisions(
         [str(template) for template in templates.templates],
-        tuple(train_part),
-        tuple(held_out_part),
+        (keys, costs),
+        (held_keys, held_costs),
         classifier.settings,
-        nanoseconds=nanoseconds,
+        nanoseconds=times,
         n_first=templates.checkpoints[0] if needs_first else 0,
     )
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,9 @@ class Rows:
     def find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What features add. RETURNS (tuple): Indices of the keys, labels and values."""
         places = np.searchsorted(self.keys, keys).clip(max=max(0, len(self.keys) - 1))
-        known = np.flatnonzero(self.keys[places] == keys) if len(self.keys) else []
+        known = np.empty(0, dtype="int64")
+        if len(self.keys):
+            known = np.flatnonzero(self.keys[places] == keys)
         starts, counts = self.starts[places[known]], self.counts[places[known]]
         ranks = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         weights = np.repeat(starts, counts) + ranks
@@ -69,9 +72,7 @@ def find_conjunctions(
     n_wanted (int): How many conjunctions to find at most.
     """
     keys, costs = decisions
-    learner = classifier.learners[0]
-    labels_of, values_of = learner.get_weights()[1:]
-    rows = Rows(learner.get_weights()[0], labels_of, values_of)
+    rows = Rows(*classifier.learners[0].get_weights())
     scores = np.zeros(costs.shape, dtype="float32")
     for column in keys.T:
         places, labels, values = rows.find(column)
@@ -129,10 +130,9 @@ def _group_pairs(
     first."""
     specs = classifier.templates.templates
     known = {frozenset(spec.atoms) for spec in specs}
-    pairs = np.concatenate(
-        [one.get_pairs().reshape(-1, 4) for one in classifier.learners[:1]]
-    )
-    pair_keys = find_pair_keys(np.ascontiguousarray(pairs).ravel())
+    learner: Any = classifier.learners[0]
+    pairs = learner.get_pairs().reshape(-1, 4)
+    pair_keys = find_pair_keys(pairs.ravel())
     places, _, values = rows.find(pair_keys)
     weights = np.bincount(places, weights=np.abs(values), minlength=len(pairs))
     ranks = np.sort(pairs[:, 2:], axis=1)

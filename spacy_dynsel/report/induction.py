@@ -26,8 +26,9 @@ from .tags import SPLITS, find_corpus
 N_BATCHES = 50
 DROPOUT = 0.1
 PLAIN = "tagger_plain"
-# Chosen on EWT's dev.
+# Chosen on EWT's dev, as is the size below which weights of models with pairs are dropped.
 INDUCTION: dict[str, Any] = {"strongest": 3}
+PRUNE = 1.5
 MARGIN = 6.0
 # The penalties of the path, for optimizer = "rda".
 PATH = (0.0, 1e-6, 3e-6, 1e-5)
@@ -155,10 +156,10 @@ class InductionExperiment:
 
     def train(self, model: Model) -> Any:
         """A trained tagger."""
-        settings = copy.deepcopy(DEFAULT_TAGGER_MODEL)
+        settings: dict[str, Any] = copy.deepcopy(DEFAULT_TAGGER_MODEL)
         settings["templates"] = {"default": model.templates}
         if model.induces:
-            settings["learner"]["induction"] = dict(INDUCTION)
+            settings["learner"] |= {"induction": dict(INDUCTION), "prune": PRUNE}
         if model.l1 is not None:
             settings["learner"] |= {"optimizer": "rda", "l1": model.l1}
         paths = [str(self.resources[column]) for column in model.resources]

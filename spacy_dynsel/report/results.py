@@ -114,9 +114,9 @@ def make_tables(results: dict[str, Any]) -> list[Table]:
             early = inducing.make_rows(found, f"{split}, early exit")
             title = f"Induction: {name}, {split}, early exit"
             tables.append(Table(title, columns, early, []))
-        columns = ("Model", "All", "Features", "Weights", "Pairs")
+        path = ("Model", "All", "Features", "Weights", "Pairs")
         rows = inducing.make_path_rows(found)
-        tables.append(Table(f"Induction: {name}, l1 on dev", columns, rows, []))
+        tables.append(Table(f"Induction: {name}, l1 on dev", path, rows, []))
     for name, found in results.get("boosting", {}).items():
         for kind, title in boosting.KINDS.items():
             tables.append(

@@ -1,5 +1,7 @@
 """Induction finds the pairs that the data need, as the algorithm of the paper says."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import spacy
@@ -46,7 +48,7 @@ def make_xor(n: int, seed: int) -> list[GoldDoc]:
     golds = []
     for _ in range(n):
         bits = rng.integers(0, 2, 8)
-        labels = [2, *(int(a != b) for a, b in zip(bits, bits[1:], strict=False))]
+        labels = [2, *(int(a != b) for a, b in pairwise(bits))]
         golds.append(make_gold([f"{'xy'[bit]}" for bit in bits], labels))
     return golds
 
@@ -148,7 +150,7 @@ class Reference:
             return
         strengths = [self.weight(k, gold) - self.weight(k, other) for k in low]
         ranked = sorted((-v, i) for i, v in enumerate(strengths) if v > 0)
-        for (a, _), (b, _) in zip(ranked, ranked[1:], strict=False):
+        for (a, _), (b, _) in pairwise(ranked):
             self.has_tie |= bool(a != b and b - a < 1e-5)
         for _, i in ranked[1 : self.options.induction.strongest]:
             self.pairs.add(frozenset((low[ranked[0][1]], low[i])))

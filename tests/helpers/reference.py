@@ -51,7 +51,8 @@ def finish(state: int) -> int:
 
 def pair_key(one: int, other: int) -> int:
     """The key of an induced pair of features."""
-    return finish(mix(mix(0x5061697273, min(one, other)), max(one, other)))
+    seed = 0x5061697273
+    return finish(mix(seed, one) + mix(seed, other) & WORD64)
 
 
 def fold(value: int) -> int:

@@ -19,7 +19,7 @@ from ..large_pages import allocate
 
 from ..hashing cimport finish, mix
 from ..leads cimport get_margin
-from ..pairs cimport may_pair, pair_key, read_pairs
+from ..pairs cimport may_pair, meet, pair_key, read_pairs
 from ..program cimport MAX_PLACES, Program, get_atom, get_key
 from ..typedefs cimport feat_t, uint32_t, uint64_t
 from .packing cimport (
@@ -328,7 +328,7 @@ cdef struct MeetingC:
     int n
     MemberC[MAX_TEMPLATES] members
     int n_keys
-    feat_t[MAX_KEYS] keys
+    feat_t[MAX_KEYS + MAX_TEMPLATES] keys
 
 
 cdef void add_keys(
@@ -347,14 +347,14 @@ cdef inline void introduce(
     score_t* scores,
 ) noexcept nogil:
     """Look for pairs of a member and those that were met before it."""
+    cdef feat_t* keys = meeting.keys + meeting.n_keys
+    cdef int n = meet(meeting.members, n_met, member, keys)
     cdef int i
-    for i in range(n_met):
-        if may_pair(meeting.members[i], member):
-            if meeting.n_keys == MAX_KEYS:
-                add_keys(scorer, meeting, scores)
-            meeting.keys[meeting.n_keys] = pair_key(meeting.members[i].key, member.key)
-            prefetch_index(&scorer.packed, meeting.keys[meeting.n_keys])
-            meeting.n_keys += 1
+    for i in range(n):
+        prefetch_index(&scorer.packed, keys[i])
+    meeting.n_keys += n
+    if meeting.n_keys >= MAX_KEYS:
+        add_keys(scorer, meeting, scores)
 
 
 cdef void add_pairs(

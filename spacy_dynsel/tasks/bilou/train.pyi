@@ -49,4 +49,10 @@ class Explaining(Readings):
         scorer: CachedScorer,
         actions: np.ndarray,
         first: EntityBatch | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
+    ) -> tuple[
+        np.ndarray,
+        np.ndarray,
+        np.ndarray,
+        np.ndarray,
+        list[list[tuple[int, int, np.ndarray]]],
+    ]: ...
