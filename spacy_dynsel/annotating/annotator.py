@@ -82,7 +82,7 @@ class Annotator:
     confidence: bool = False
     disable: tuple[str, ...] = ()
     max_rows: int = 1000
-    max_chars: int = 400_000
+    max_chars: int = 200_000
     max_length: int = 1_000_000
     journal: str = ""
     code: str = ""

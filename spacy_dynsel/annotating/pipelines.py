@@ -26,7 +26,9 @@ from .journal import Watched
 WARM_CHARACTERS = 500_000
 # spaCy's tables keep a place for each word that a zone has forgotten. From this many on,
 # a new pipeline takes less than they do.
-MAX_FORGOTTEN = 400_000
+MAX_FORGOTTEN = 200_000
+# Five components that keep 50,000 words each, their default, take 150 MB more.
+MAX_CACHE_SIZE = 15_000
 MAX_MESSAGE = 1000
 
 
@@ -109,9 +111,10 @@ def load(key: PipelineKey) -> Language:
     if type(nlp.tokenizer) is Tokenizer:
         # The tokens are the same.
         nlp.tokenizer = CachedTokenizer.from_tokenizer(nlp.tokenizer)
-    if key.confidence:
-        for _, pipe in nlp.pipeline:
-            if isinstance(pipe, DynselComponent):
+    for _, pipe in nlp.pipeline:
+        if isinstance(pipe, DynselComponent):
+            pipe.cfg["cache_size"] = min(pipe.cache_size, MAX_CACHE_SIZE)
+            if key.confidence:
                 pipe.confidence = True
     return nlp
 

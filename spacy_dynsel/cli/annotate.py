@@ -55,7 +55,7 @@ def annotate_cli(
     ),
     confidence: bool = Opt(False, "--confidence", help="Write probabilities too"),
     disable: str = Opt("", "--disable", help="Components not to run, with commas"),
-    max_chars: int = Opt(400_000, "--max-chars", help="Characters of a batch"),
+    max_chars: int = Opt(200_000, "--max-chars", help="Characters of a batch"),
     max_length: int = Opt(1_000_000, "--max-length", help="Characters of a text"),
     code_path: Path | None = CODE,
 ) -> None:
