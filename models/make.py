@@ -40,20 +40,24 @@ sys.path.insert(0, str(HERE.parent / "benchmarks"))
 from training import run_measured  # noqa: E402
 
 # What entities learn from the tags before them: the tagger knows names of web text that
-# the corpora of entities don't have. F1 on half of Universal NER's development data, when
-# the other half is learned from: 62.9 without, 68.2 with.
+# the corpora of entities don't have.
 TAG_TEMPLATES = [
     *("tag", "tag[-1]", "tag[+1]", "tag[-2]", "tag[+2]", "tag case"),
     *("tag[-1] tag", "tag tag[+1]", "tag[-1] tag tag[+1]"),
     *("action[-1] tag", "action[-1] tag tag[+1]"),
 ]
-# A feature that occurs once says little, and weights that hardly moved say less: without
-# them the files are half as large. Chosen on development data, see README.md.
+# A feature that occurs once says little, and weights that hardly moved say less. Both take
+# most of the room. models/prune.py shows what each setting costs on development data.
 SMALLER = {
     "tagger.model.learner.cutoff": 2,
+    "tagger.model.learner.prune": 2.0,
     "morphologizer.model.learner.cutoff": 2,
+    "morphologizer.model.learner.prune": 3.5,
     "parser.model.learner.cutoff": 2,
+    "parser.model.learner.prune": 3.0,
     "parser.model.label_learner.cutoff": 2,
+    "parser.model.label_learner.prune": 3.0,
+    "ner.model.learner.cutoff": 2,
 }
 QUICK = {"parser.model.seeds": 1, "parser.model.folds": 2, "ner.model.seeds": 1}
 CHEAP_TRAINING = {"max_epochs": 4, "eval_frequency": 250}

@@ -154,7 +154,11 @@ class Shards:
         """What the shards depend on."""
         path = self._teacher._path
         files = sorted(Path(path).rglob("*")) if path else []
-        stamps = [(one.name, one.stat().st_size) for one in files if one.is_file()]
+        stamps = [
+            (one.name, one.stat().st_size, one.stat().st_mtime_ns)
+            for one in files
+            if one.is_file()
+        ]
         found = [
             self._teacher.config.to_str(),
             stamps,
