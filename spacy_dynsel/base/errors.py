@@ -591,6 +591,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "The templates of links ({source}) have a checkpoint. All of them are read for each "
         "link: leave out the lines '---'."
     )
+    DS264 = "A parser of {name} has no {what}: it decides by exact search, and labels by label_margin."
     # Induction
     DS280 = (
         "The classifier '{name}' can't induce pairs of features: its compiled form has no "

@@ -327,10 +327,10 @@ class DynselParser(DynselComponent):
         self._tagger = TagSource(nlp, self)
 
     def _get_knobs(self) -> dict[str, Any]:
-        return {name: self.cfg[name] for name in self.engine.knob_settings}
+        return {name: getattr(self, name) for name in self.engine.knob_settings}
 
     def _get_confidence_settings(self) -> dict[str, Any]:
-        return self._get_knobs()
+        return {name: self.cfg[name] for name in self.engine.knob_settings}
 
     def _configure(self, engine: Any, cfg: dict[str, Any]) -> None:
         super()._configure(engine, cfg)

@@ -94,6 +94,11 @@ class LinkEngine(TreeEngine):
         """The links."""
         return self.parts[LinkPart.name]
 
+    def count_stages(self, knob: str) -> int:
+        if knob not in self.knobs:
+            raise ValueError(Errors.DS264.format(name=self.task, what=knob))
+        return super().count_stages(knob)
+
     # Learning.
 
     def _learn(self, batch: list[GoldParse], drop: float) -> float:

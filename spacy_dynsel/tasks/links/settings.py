@@ -32,9 +32,9 @@ class LinkSettings:
     """
 
     training: str = "structured"
-    eta: float = 0.05
+    eta: float = 0.07
     delta: float = 0.3
-    cost: float = 4.0
+    cost: float = 2.0
     word_dropout: float = 0.05
     l1: float = 1e-6
     passes: int = 5
@@ -42,7 +42,7 @@ class LinkSettings:
     raise_by: float = 1.0
     booster: str = "additive"
     max_heads: int = 16
-    epsilon: float = 0.01
+    epsilon: float = 0.005
 
     def __post_init__(self) -> None:
         check_choice("training", self.training, TRAININGS)
@@ -67,9 +67,9 @@ class LinkSettings:
 
 def make_link_settings(
     training: str = "structured",
-    eta: float = 0.05,
+    eta: float = 0.07,
     delta: float = 0.3,
-    cost: float = 4.0,
+    cost: float = 2.0,
     word_dropout: float = 0.05,
     l1: float = 1e-6,
     passes: int = 5,
@@ -77,7 +77,7 @@ def make_link_settings(
     raise_by: float = 1.0,
     booster: str = "additive",
     max_heads: int = 16,
-    epsilon: float = 0.01,
+    epsilon: float = 0.005,
 ) -> LinkSettings:
     """Settings of a parser by links, see LinkSettings."""
     return LinkSettings(

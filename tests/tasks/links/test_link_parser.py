@@ -200,6 +200,16 @@ def test_explanations_have_probabilities(nlp, parser):
     assert parser.statistics([doc])["links"] >= 1
 
 
+def test_settings_of_transitions_are_refused(parser):
+    with pytest.raises(ValueError, match="DS264"):
+        parser.margin = 3.0
+    parser.label_margin = [3.0, float("inf")]
+    assert parser.predict([]) is not None
+    parser.label_margin = 6.0
+    assert set(parser.describe()) >= {"label_margin"}
+    assert "branches" not in parser.describe()
+
+
 def test_rounds_of_boosting_go_on():
     nlp = train("boosting", n_updates=0)
     parser = nlp.get_pipe("dynsel_parser")
