@@ -220,7 +220,7 @@ class ReferenceMorphologizer:
         given = margin
         if not isinstance(margin, list):
             # For the word alone it counts twice, and less before the last stage.
-            shares = [2.0, *([1.0] * (n_stages - 3)), 0.7][: n_stages - 1]
+            shares = [2.5, *([1.0] * (n_stages - 3)), 0.75][: n_stages - 1]
             given = [share * margin for share in shares]
         margins = [*map(self.scale_margin, given), 0.0]
         n_early = 1
