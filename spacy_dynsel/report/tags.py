@@ -350,9 +350,7 @@ class TagsExperiment:
         n = len(whole.lengths)
         chosen = np.zeros(n, dtype=bool)
         chosen[random.permutation(n)[: max(1, round(SHARE * n))]] = True
-        settings = replace(
-            self.settings, first_order=1, order=2, epsilon=FIRST_EPSILON
-        )
+        settings = replace(self.settings, first_order=1, order=2, epsilon=FIRST_EPSILON)
         train = self.read(whole.take(chosen), False)
         others = [self.read(self.corpus.dev, False), self.read(self.corpus.test, False)]
         all_data = [train, *others]
