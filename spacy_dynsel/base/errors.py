@@ -316,10 +316,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "that has."
     )
     DS136 = (
-        "{n} units are too few to test margins on: even if all of them agreed, nobody "
+        "{n} {unit}s are too few to test margins on: even if all of them agreed, nobody "
         "could promise a loss of at most {max_loss:g} points with a confidence of "
         "{confidence:g}. Give {needed}, and as many again to choose margins by stage "
-        "(--one-margin does without); or ask for less."
+        "(--one-margin does without); or allow a larger loss (--max-loss)."
     )
     DS137 = (
         "Can't load a pipeline from '{path}' ({reason}). Give the directory of a "

@@ -4,7 +4,7 @@ can be promised."""
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import srsly
 from spacy.cli._util import Arg, Opt, import_code
@@ -13,12 +13,14 @@ from wasabi import msg
 
 from ..base.atomic import write_file
 from ..base.errors import Errors
+from ..base.settings import check_choice
 from ..ordering.calibration import (
     Verdict,
     check_size,
     find_path,
     follow,
     one_margin,
+    skip_failing,
 )
 from ..ordering.cascades import choose_alphas
 from ..ordering.knobs import Knob, Measured, make_knobs, turn
@@ -35,6 +37,7 @@ from ._data import (
 from .group import dynsel_cli
 
 TIMED_ROUNDS = 20
+Unit = Literal["sentence", "doc", "token"]
 
 
 @dynsel_cli.command("calibrate")
@@ -42,7 +45,7 @@ def calibrate_cli(
     pipeline_path: Path = Arg(..., help="Directory of a trained pipeline", exists=True),
     data_path: Path = Arg(..., help="Unseen data: DocBin or folder", exists=True),
     max_loss: float = Opt(
-        0.1,
+        0.5,
         "--max-loss",
         "-l",
         help="Largest loss, in points of accuracy; of a cascade, in percent of sentences",
@@ -56,6 +59,15 @@ def calibrate_cli(
         "--per-stage/--one-margin",
         help="One margin for each stage, or one for all",
     ),
+    unit: str = Opt(
+        "sentence",
+        "--unit",
+        "-u",
+        help="What is drawn independently: sentence, doc or token",
+    ),
+    every_stage: bool = Opt(
+        False, "--every-stage", help="Promise the loss for the words of each stage, too"
+    ),
     dry_run: bool = Opt(False, "--dry-run", "-d", help="Do not write the margin"),
     code_path: Path | None = Opt(None, "--code", help="Python file to import first"),
 ) -> None:
@@ -63,7 +75,7 @@ def calibrate_cli(
     Find the smallest margin of a component whose loss of accuracy, compared with all
     templates, is at most --max-loss points with the given confidence, and write it
     into the pipeline. Accuracy is that of tags, of heads with labels, or of the
-    entity actions of tokens. Of a cascade, find the thresholds (alpha) that filter most
+    entity actions of tokens, as a mean over sentences (or what --unit says). Of a cascade, find the thresholds (alpha) that filter most
     and lose a label of at most --max-loss percent of sentences with that confidence.
     """
     import_code(code_path)
@@ -74,6 +86,8 @@ def calibrate_cli(
         confidence=confidence,
         name=name,
         per_stage=per_stage,
+        unit=unit,  # type: ignore[arg-type]
+        every_stage=every_stage,
         dry_run=dry_run,
     )
 
@@ -82,10 +96,12 @@ def calibrate(
     pipeline_path: Path,
     data_path: Path,
     *,
-    max_loss: float = 0.1,
+    max_loss: float = 0.5,
     confidence: float = 0.95,
     name: str | None = None,
     per_stage: bool = True,
+    unit: Unit = "sentence",
+    every_stage: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
     """Set the margin of a component; see the command.
@@ -102,6 +118,7 @@ def calibrate(
                     name=what, value=value, range=f"between 0 and {most:g}"
                 )
             )
+    check_choice("unit", unit, get_args(Unit))
     share, alpha = max_loss / 100, 1 - confidence
     nlp = load_pipeline(pipeline_path)
     name = find_name(nlp.config, name)
@@ -119,42 +136,60 @@ def calibrate(
             msg.good(f"Alpha written: {cfg_path.parent}")
         return result
     knobs = make_knobs(component)
-    # What a search for margins by stage has seen can't be what tests them.
-    is_split = per_stage and len(knobs) > 1
+    # What a search for margins has seen can't be what tests them.
+    is_split = (per_stage and len(knobs) > 1) or every_stage
     folds = [get_fold(example.reference, 2) for example in examples]
-    test = Measured(
-        component,
-        knobs,
-        [e for e, fold in zip(examples, folds, strict=True) if fold or not is_split],
-    )
-    check_size(len(test.full), share, alpha)
-    path = one_margin(len(knobs))
-    by_stage = False
-    if is_split:
-        choose = Measured(
+
+    def measure(fold: int) -> Measured:
+        chosen = [e for e, f in zip(examples, folds, strict=True) if f == fold]
+        measured = Measured(
             component,
             knobs,
-            [e for e, fold in zip(examples, folds, strict=True) if not fold],
+            chosen if is_split else examples,
+            unit=unit,
+            with_stages=every_stage,
         )
-        check_size(len(choose.full), share, alpha)
-        other = find_path(choose, choose.full, len(knobs), share)
-        candidates = [
-            (follow(one, choose, choose.full, share, alpha), one)
-            for one in (path, other)
-        ]
-        costs = [
-            math.inf if verdict is None else verdict.cost for verdict, _ in candidates
-        ]
-        by_stage = costs[1] < costs[0]
-        path = other if by_stage else path
-    verdict = follow(path, test, test.full, share, alpha)
+        check_size(measured.n_groups, unit, share, alpha)
+        return measured
+
+    test = measure(1)
+    path, by_stage = one_margin(len(knobs)), False
+    if is_split:
+        path, by_stage = choose_path(measure(0), share, alpha, per_stage, every_stage)
+    verdict = follow(path, test, test.full, test.groups, share, alpha)
     result = describe(component, knobs, test, verdict)
     result |= {"max_loss": max_loss, "confidence": confidence, "by_stage": by_stage}
+    result |= {"unit": unit, "every_stage": every_stage}
     report(result, name)
+    if verdict is None:
+        msg.warn(
+            "No margin could be promised: all templates are read. Give more data, or "
+            "allow a larger loss."
+        )
     if not dry_run:
         write(component, cfg_path, Path(pipeline_path) / "meta.json", result)
         msg.good(f"Margin written: {cfg_path.parent}")
     return result
+
+
+def choose_path(
+    seen: Measured, max_loss: float, alpha: float, per_stage: bool, every_stage: bool
+) -> tuple[list[tuple[float, ...]], bool]:
+    """Margins to test, in their order, as data say that will not test them.
+
+    RETURNS (tuple): The margins, and whether there is one for each stage.
+    """
+    n_knobs = len(seen.knobs)
+    case = (seen, seen.full, seen.groups, max_loss, alpha)
+    paths = [one_margin(n_knobs)]
+    if per_stage and n_knobs > 1:
+        paths.append(find_path(seen, seen.full, n_knobs, max_loss))
+    if every_stage:
+        paths = [skip_failing(path, *case) for path in paths]
+    verdicts = [follow(path, *case) for path in paths]
+    costs = [math.inf if verdict is None else verdict.cost for verdict in verdicts]
+    best = costs.index(min(costs))
+    return paths[best], best > 0
 
 
 def find_thresholds(
@@ -221,7 +256,11 @@ def write_promise(meta_path: Path, component: Any, result: dict[str, Any]) -> No
     described[component.name] = {
         **component.describe(),
         **({"mean_templates": result["templates"]} if "templates" in result else {}),
-        "promise": {key: result[key] for key in ("max_loss", "confidence")},
+        "promise": {
+            key: result[key]
+            for key in ("max_loss", "confidence", "unit", "every_stage")
+            if key in result
+        },
     }
     write_file(meta_path, (srsly.json_dumps(meta, indent=2) + "\n").encode("utf8"))
 
@@ -238,8 +277,10 @@ def describe(
     settings = list(dict.fromkeys(knob.setting for knob in knobs))
     return {
         "margins": {setting: component.cfg[setting] for setting in settings},
-        "units": len(test.full),
-        "accuracy": 100 * float(test.full.mean()),
+        "units": test.n_groups,
+        "tokens": int((test.full >= 0).sum()),
+        "accuracy": 100
+        * float((test.full == 1).sum() / max(1, (test.full >= 0).sum())),
         "loss": 0.0 if verdict is None else 100 * verdict.loss,
         "bound": 0.0 if verdict is None else 100 * verdict.bound,
         "worse": 0 if verdict is None else verdict.n_worse,
@@ -257,7 +298,8 @@ def report(result: dict[str, Any], name: str) -> None:
     )
     rows = [
         ("Margin", margins),
-        ("Tokens", result["units"]),
+        (f"{result['unit'].capitalize()}s", result["units"]),
+        ("Words", result["tokens"]),
         ("Accuracy, all templates", f"{result['accuracy']:.2f}"),
         (
             "Loss",
@@ -265,7 +307,8 @@ def report(result: dict[str, Any], name: str) -> None:
         ),
         (
             "Promised",
-            f"at most {result['max_loss']:g} with confidence {result['confidence']:g} "
+            f"at most {result['max_loss']:g} with confidence {result['confidence']:g}"
+            f"{', for each stage' if result['every_stage'] else ''} "
             f"(bound {result['bound']:.3f})",
         ),
         (

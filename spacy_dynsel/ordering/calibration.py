@@ -1,23 +1,22 @@
 """Margins that come with a promise about the loss of accuracy.
 
-Compared with all templates, a margin makes some units (tokens) wrong that were right,
-and some right that were wrong. Both are counted on data that the model has not seen;
-exact binomial bounds on the two rates bound the loss, whatever the distribution is.
+Compared with all templates, a margin makes some words wrong that were right, and some
+right that were wrong. Both are counted on data that the model has not seen, in groups:
+words of a sentence depend on each other, so what is drawn independently is the sentence,
+or the doc. A bound on the mean loss of groups holds whatever the distribution is.
 Margins are tested one after the other, from the safest on, in an order that is fixed
 before, and the first one that fails ends the search: then the confidence of a single
 test is that of the whole search, however many margins are looked at.
-
-Units count as drawn independently of each other.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base.errors import Errors
+from .bounds import bound_mean, count_needed
 
 # Margins are looked at as parts of the margins of training, from the largest down.
 LARGEST = 4.0
@@ -32,12 +31,14 @@ MAX_KNOBS = 6
 class Outcome(NamedTuple):
     """What margins lead to.
 
-    right (array): Whether each unit is right.
+    judged (array): For each token whether it is right (1), wrong (0) or not known (-1).
     cost (float): The mean number of templates of a decision.
+    stages (array): The stage that decided each token, or None.
     """
 
-    right: np.ndarray
+    judged: np.ndarray
     cost: float
+    stages: Any = None
 
 
 # Factors of the margins of training, one for each knob, lead to an outcome.
@@ -49,9 +50,10 @@ class Verdict:
     """What is known about some margins.
 
     factors (tuple): The margins, as parts of the margins of training.
-    bound (float): The share of units that is lost at most, with the confidence.
+    bound (float): The share of a group that is lost at most, on average and with the
+        confidence; of each stage, if that was asked for, the largest.
     loss (float): The share that was lost.
-    n_worse (int), n_better (int): How many units became wrong, and right.
+    n_worse (int), n_better (int): How many words became wrong, and right.
     cost (float): The mean number of templates.
     """
 
@@ -63,84 +65,64 @@ class Verdict:
     cost: float
 
 
-def upper_rate(count: int, n: int, alpha: float) -> float:
-    """The largest rate at which so few of n happen with a probability of at least
-    alpha: the upper bound of Clopper and Pearson."""
-    if count >= n:
-        return 1.0
-    # The logarithms of the numbers of ways to choose 0 .. count of n.
-    steps = np.log(np.arange(n, n - count, -1)) - np.log(np.arange(1, count + 1))
-    ways = np.concatenate([[0.0], np.cumsum(steps)])
-    found = np.arange(count + 1)
+def find_losses(
+    full: np.ndarray, judged: np.ndarray, groups: np.ndarray, among: np.ndarray
+) -> np.ndarray:
+    """The share of its words that each group loses. Groups without words are left out.
 
-    def probability(rate: float) -> float:
-        logs = ways + found * math.log(rate) + (n - found) * math.log1p(-rate)
-        return float(np.exp(logs).sum())
-
-    low, high = count / n, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if probability(middle) >= alpha:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def lower_rate(count: int, n: int, alpha: float) -> float:
-    """The smallest rate at which so many of n happen with a probability of at least
-    alpha: the lower bound of Clopper and Pearson."""
-    if count == 0:
-        return 0.0
-    steps = np.log(np.arange(n, n - count + 1, -1)) - np.log(np.arange(1, count))
-    ways = np.concatenate([[0.0], np.cumsum(steps)])
-    found = np.arange(count)
-    low, high = 0.0, count / n
-    for _ in range(60):
-        middle = (low + high) / 2
-        logs = ways + found * math.log(middle) + (n - found) * math.log1p(-middle)
-        # How likely so many or more are at this rate.
-        if 1.0 - float(np.exp(logs).sum()) <= alpha:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def bound_loss(n_worse: int, n_better: int, n: int, alpha: float) -> float:
-    """A share of units that is lost at most, with a confidence of 1 - alpha."""
-    lost = upper_rate(n_worse, n, alpha / 2)
-    return lost - lower_rate(n_better, n, alpha / 2)
+    full (array), judged (array): What is right by all templates, and by some margins.
+    groups (array): The number of the group of each token.
+    among (array): Which tokens to look at.
+    """
+    among = among & (full >= 0)
+    sizes = np.bincount(groups[among])
+    lost = np.bincount(groups[among], weights=(full - judged)[among])
+    return lost[sizes > 0] / sizes[sizes > 0]
 
 
 def judge(
-    factors: Sequence[float], full: np.ndarray, outcome: Outcome, alpha: float
+    factors: Sequence[float],
+    full: np.ndarray,
+    outcome: Outcome,
+    groups: np.ndarray,
+    alpha: float,
 ) -> Verdict:
     """Compare margins with all templates."""
-    n = len(full)
-    n_worse = int((full & ~outcome.right).sum())
-    n_better = int((~full & outcome.right).sum())
+    everywhere = np.ones(len(full), dtype=bool)
+    losses = find_losses(full, outcome.judged, groups, everywhere)
+    if outcome.stages is None:
+        bound = bound_mean(losses, alpha)
+    else:
+        # What is promised for each stage is promised for all of them together.
+        parts = [
+            outcome.stages == stage for stage in np.unique(outcome.stages[full >= 0])
+        ]
+        bound = max(
+            bound_mean(
+                find_losses(full, outcome.judged, groups, part), alpha / len(parts)
+            )
+            for part in parts
+        )
     return Verdict(
         tuple(factors),
-        bound_loss(n_worse, n_better, n, alpha),
-        (n_worse - n_better) / n,
-        n_worse,
-        n_better,
+        bound,
+        float(losses.mean()),
+        int((full > outcome.judged).sum()),
+        int((full < outcome.judged).sum()),
         outcome.cost,
     )
 
 
-def count_needed(max_loss: float, alpha: float) -> int:
-    """How many units are needed if not a single one differs."""
-    return math.ceil(math.log(alpha / 2) / math.log1p(-max_loss))
-
-
-def check_size(n: int, max_loss: float, alpha: float) -> None:
+def check_size(n: int, unit: str, max_loss: float, alpha: float) -> None:
     needed = count_needed(max_loss, alpha)
     if n < needed:
         raise ValueError(
             Errors.DS136.format(
-                n=n, max_loss=100 * max_loss, confidence=1 - alpha, needed=needed
+                n=n,
+                unit=unit,
+                max_loss=100 * max_loss,
+                confidence=1 - alpha,
+                needed=needed,
             )
         )
 
@@ -170,8 +152,7 @@ def find_path(
             notches[knob] += COARSE
             outcome = measure(factors())
             notches[knob] -= COARSE
-            loss = float((full & ~outcome.right).sum() - (~full & outcome.right).sum())
-            loss /= len(full)
+            loss = float((full - outcome.judged)[full >= 0].mean())
             # Going a bit further than allowed: the test decides where to stop.
             if loss <= 1.5 * max_loss:
                 saved = (cost - outcome.cost) / (max(loss, 0.0) + 0.1 * max_loss)
@@ -188,6 +169,7 @@ def follow(
     path: Sequence[tuple[float, ...]],
     measure: Measure,
     full: np.ndarray,
+    groups: np.ndarray,
     max_loss: float,
     alpha: float,
 ) -> Verdict | None:
@@ -195,8 +177,24 @@ def follow(
     that did not, or None."""
     last = None
     for factors in path:
-        verdict = judge(factors, full, measure(factors), alpha)
+        verdict = judge(factors, full, measure(factors), groups, alpha)
         if verdict.bound > max_loss:
             break
         last = verdict
     return last
+
+
+def skip_failing(
+    path: Sequence[tuple[float, ...]],
+    measure: Measure,
+    full: np.ndarray,
+    groups: np.ndarray,
+    max_loss: float,
+    alpha: float,
+) -> list[tuple[float, ...]]:
+    """Margins from the first on that does not fail on data that will not test them: with
+    the safest ones, an early stage decides too few words to say anything about it."""
+    for start, factors in enumerate(path):
+        if judge(factors, full, measure(factors), groups, alpha).bound <= max_loss:
+            return list(path[start:])
+    return []

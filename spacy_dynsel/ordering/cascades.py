@@ -17,7 +17,7 @@ from ..base.errors import Errors
 from ..base.settings import check_number
 from ..cascade.model import Cascade
 from ..cascade.settings import LARGEST_ALPHA
-from .calibration import upper_rate
+from .bounds import upper_rate
 
 # How far thresholds go: from those that keep most (0) by those of training (1) to those
 # that keep the best path alone (2).

@@ -18,6 +18,7 @@ class Turning(Protocol):
     @property
     def engine(self) -> Any: ...
     def predict_afresh(self, docs: list[Doc]) -> Any: ...
+    def predict_with_leads(self, docs: list[Doc]) -> Any: ...
     def get_gold(self, example: Example) -> Any: ...
 
 
@@ -60,27 +61,56 @@ def turn(component: Turning, knobs: Sequence[Knob], factors: Sequence[float]) ->
         setattr(component, setting, values[0] if same else values)
 
 
+def number_groups(examples: Sequence[Example], unit: str) -> np.ndarray:
+    """The number of the group of each token: what is drawn independently of each other.
+
+    unit (str): "token", "sentence" or "doc". Where a reference has no sentence starts,
+        its sentence is the doc.
+    """
+    starts = [np.zeros(0, dtype=bool)]
+    for example in examples:
+        found = np.full(len(example.reference), unit == "token")
+        if unit == "sentence":
+            found = example.reference.to_array("SENT_START") == 1
+        found[:1] = True
+        starts.append(found)
+    return np.cumsum(np.concatenate(starts)) - 1
+
+
 class Measured:
-    """A component on some data: which units are right with which margins."""
+    """A component on some data: which words are right with which margins."""
 
     def __init__(
-        self, component: Turning, knobs: list[Knob], examples: list[Example]
+        self,
+        component: Turning,
+        knobs: list[Knob],
+        examples: list[Example],
+        *,
+        unit: str,
+        with_stages: bool = False,
     ) -> None:
         self.component = component
         self.knobs = knobs
+        self.with_stages = with_stages
         self.docs = [example.predicted for example in examples]
         self.golds = [component.get_gold(example) for example in examples]
         self.everything = self([math.inf] * len(knobs))
-        self.full = self.everything.right
+        self.full = self.everything.judged
+        self.groups = number_groups(examples, unit)
+        self.n_groups = len(np.unique(self.groups[self.full >= 0]))
 
     def __call__(self, factors: Sequence[float]) -> Outcome:
         turn(self.component, self.knobs, factors)
         if not self.docs:
-            return Outcome(np.zeros(0, dtype=bool), 0.0)
+            return Outcome(np.zeros(0, dtype="int8"), 0.0)
         engine = self.component.engine
-        batch = self.component.predict_afresh(self.docs)
+        if self.with_stages:
+            batch = self.component.predict_with_leads(self.docs)
+        else:
+            batch = self.component.predict_afresh(self.docs)
         cost = engine.main.mean_templates(engine.get_counts(batch)[engine.main.name])
-        return Outcome(engine.judge(batch, self.golds), cost)
+        stages = batch.stages if self.with_stages else None
+        return Outcome(engine.judge(batch, self.golds), cost, stages)
 
     def time(self, factors: Sequence[float]) -> float:
         """The seconds that a prediction takes."""

@@ -199,7 +199,8 @@ class Engine(Resumable):
 
     @abstractmethod
     def judge(self, batch: Any, golds: Sequence[Any]) -> np.ndarray:
-        """Which of the decisions whose gold annotation is known are right."""
+        """For each token whether its decision is right (1) or wrong (0), or that its gold
+        annotation is not known (-1)."""
 
     @property
     @abstractmethod

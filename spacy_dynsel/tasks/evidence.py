@@ -1,4 +1,4 @@
-"""By how much decisions are won, as what confidence is drawn from."""
+"""By how much decisions are won, as what confidence is drawn from, and which are right."""
 
 from typing import NamedTuple
 
@@ -30,3 +30,8 @@ def scale_leads(leads: np.ndarray, *scales: float) -> np.ndarray:
     """
     table = leads.reshape(-1, len(scales))
     return np.where(table >= NO_RIVAL, np.inf, table / np.array(scales))
+
+
+def mark_known(right: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """For each token 1 if it is right, 0 if it is wrong, and -1 if that is not known."""
+    return np.where(known, right, -1).astype("int8")

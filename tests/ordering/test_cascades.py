@@ -6,7 +6,7 @@ import pytest
 from helpers.cascades import make_data
 from spacy_dynsel.cascade.model import Cascade
 from spacy_dynsel.cascade.settings import CascadeSettings
-from spacy_dynsel.ordering.calibration import upper_rate
+from spacy_dynsel.ordering.bounds import upper_rate
 from spacy_dynsel.ordering.cascades import calibrate_cascade, follow_alphas, make_path
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*DW240")

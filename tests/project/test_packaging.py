@@ -53,7 +53,12 @@ def test_package(tmp_path):
     tagger = spacy.load(best).get_pipe("tagger")
     assert after["tagger"]["margin"] == tagger.margin
     assert after["tagger"]["margin"] != before["tagger"]["margin"]
-    promise = {"max_loss": 10.0, "confidence": 0.95}
+    promise = {
+        "max_loss": 10.0,
+        "confidence": 0.95,
+        "unit": "sentence",
+        "every_stage": False,
+    }
     assert after["tagger"]["promise"] == pytest.approx(promise)
     assert after["ner"] == before["ner"]
     assert meta["performance"]["tag_acc"] > 0.5

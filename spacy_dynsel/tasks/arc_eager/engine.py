@@ -19,7 +19,7 @@ from ...spacy_io.lexemes import LEXICAL_COLUMNS, LexemeReader
 from ...spacy_io.tokens import find_words, read_sent_starts
 from ..classifier import Classifier, SlotForm, check_count, find_columns
 from ..engine import Engine, Margin, Snapshot, Start
-from ..evidence import Evidence, scale_leads
+from ..evidence import Evidence, mark_known, scale_leads
 from ..folds import get_fold
 from ..margins import scale_margins
 from ..word_classes import WordResources
@@ -393,7 +393,7 @@ class ParsingEngine(Engine):
         is_right = (batch.heads == heads) & (
             (batch.labels == labels) | (heads == own) | (labels < 0)
         )
-        return is_right[heads >= 0]
+        return mark_known(is_right, heads >= 0)
 
     @property
     def n_groups(self) -> int:

@@ -24,7 +24,7 @@ from ...spacy_io.lexemes import LEXICAL_COLUMNS, N_CASES, LexemeReader
 from ...spacy_io.tokens import find_words
 from ..classifier import CachedForm, Classifier, Inputs, find_columns
 from ..engine import Engine, Margin, Snapshot, Start
-from ..evidence import Evidence, scale_leads
+from ..evidence import Evidence, mark_known, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..margins import scale_margins
@@ -334,7 +334,7 @@ class EntityEngine(Engine):
             spaces = np.ones(len(gold.doc), dtype=bool)
             spaces[find_words(gold.doc)] = False
             actions[end - len(spaces) : end][spaces] = MISSING
-        return (batch.actions == actions)[actions >= 0]
+        return mark_known(batch.actions == actions, actions >= 0)
 
     @property
     def n_groups(self) -> int:

@@ -22,7 +22,7 @@ from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ...spacy_io.tokens import read_lowers
 from ..classifier import Classifier, check_count
 from ..engine import Engine, Margin, Start
-from ..evidence import Evidence, scale_leads
+from ..evidence import Evidence, mark_known, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import get_fold, get_number, minibatch
 from ..margins import scale_margins
@@ -249,7 +249,7 @@ class LabellingEngine(Engine):
 
     def judge(self, batch: LabelBatch, golds: Sequence[GoldDoc]) -> np.ndarray:
         labels = np.concatenate([gold.labels for gold in golds])
-        return (batch.labels == labels)[labels >= 0]
+        return mark_known(batch.labels == labels, labels >= 0)
 
     @property
     def n_groups(self) -> int:

@@ -17,7 +17,7 @@ from ...spacy_io.lemmas import NO_LEMMA, SPACE_LEMMA, TABLE_LEMMA
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ..classifier import CachedForm, Classifier, Inputs, find_columns
 from ..engine import Engine, Margin, Snapshot, Start
-from ..evidence import Evidence, scale_leads
+from ..evidence import Evidence, mark_known, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..margins import scale_margins
@@ -220,18 +220,16 @@ class LemmaEngine(Engine):
         return {"templates": batch.stage_counts}
 
     def judge(self, batch: LemmaBatch, golds: Sequence[GoldLemmas]) -> np.ndarray:
-        verdicts = [np.zeros(0, dtype=bool)]
+        true = np.zeros(len(batch.lemmas), dtype="uint64")
+        known = np.zeros(len(batch.lemmas), dtype=bool)
         start = 0
         for gold in golds:
-            found = batch.lemmas[start + gold.words].tolist()
+            for word, lemma in zip(gold.words.tolist(), gold.lemmas, strict=True):
+                if lemma is not None:
+                    true[start + word] = get_string_id(lemma)
+                    known[start + word] = True
             start += len(gold.doc)
-            right = [
-                lemma == get_string_id(true)
-                for lemma, true in zip(found, gold.lemmas, strict=True)
-                if true is not None
-            ]
-            verdicts.append(np.array(right, dtype=bool))
-        return np.concatenate(verdicts)
+        return mark_known(batch.lemmas == true, known)
 
     @property
     def n_groups(self) -> int:
