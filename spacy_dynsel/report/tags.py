@@ -41,6 +41,7 @@ SETTINGS = CascadeSettings(
     final="perceptron",
     final_epochs=5,
     folds=2,
+    keep_all=False,
 )
 # What the filter by probabilities may lose: as much as the cascade.
 PROBABLE_EPSILON = 0.001
