@@ -16,6 +16,8 @@ from .settings import CascadeSettings, check_alpha, to_number
 from .training import Training, join_positions, make_level
 
 FORMAT = "cascade"
+# Their sum has room in 32 bits.
+MOST_FEATURES = 2**16
 
 
 class Prediction(NamedTuple):
@@ -116,7 +118,8 @@ class Cascade:
             raise ValueError(Errors.DS240)
         folds = get_folds(groups, len(sequences), settings.folds)
         training = Training(settings, sequences, n_labels, folds)
-        rows, reports = {}, []
+        rows: dict[str, Rows] = {}
+        reports: list[LevelReport] = []
         epsilons = settings.get_epsilons()
         for order in range(settings.first_order, settings.order + 1):
             if order == settings.order or settings.every_order:
@@ -463,7 +466,7 @@ class Cascade:
             len(result._alphas) == len(result.reports) == settings.n_filters,
             "it has other levels than its settings say",
         )
-        shifts = meta.get("shifts")
+        shifts: Any = meta.get("shifts")
         require(isinstance(shifts, dict), "it lacks its levels")
         for name in (
             *map(name_filter, range(settings.n_filters)),
@@ -533,6 +536,9 @@ def read_sequences(
         raise ValueError(Errors.DS243.format(what=what))
     if bounds[0] != 0 or (np.diff(bounds) < 0).any():
         what = "'offsets' does not start with 0, or does not rise"
+        raise ValueError(Errors.DS243.format(what=what))
+    if (np.diff(bounds) > MOST_FEATURES).any():
+        what = f"a position has more than {MOST_FEATURES} features"
         raise ValueError(Errors.DS243.format(what=what))
     if bounds[-1] != len(arrays["features"]):
         what = (

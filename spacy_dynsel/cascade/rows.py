@@ -92,9 +92,7 @@ class Rows(NamedTuple):
             np.array(arrays["values"]).view("int16"),
             shift,
         )
-        require(
-            starts[-1] < 2**32 and rows.fits(n_labels), "its weights are malformed"
-        )
+        require(starts[-1] < 2**32 and rows.fits(n_labels), "its weights are malformed")
         return rows
 
 

@@ -164,7 +164,6 @@ class Training:
         self.narrow = narrow
         return Filter(whole, best.alpha, best.learned_alpha, best.loss, best.kept)
 
-
     def _filter(
         self, attempt: Attempt, lattices: Lattices, alpha: float | None
     ) -> Lattices:

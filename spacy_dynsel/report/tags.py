@@ -41,6 +41,7 @@ SETTINGS = CascadeSettings(
     final="perceptron",
     final_epochs=5,
     folds=2,
+    keep_all=False,
 )
 # What the filter by probabilities may lose: as much as the cascade.
 PROBABLE_EPSILON = 0.001
@@ -350,9 +351,7 @@ class TagsExperiment:
         n = len(whole.lengths)
         chosen = np.zeros(n, dtype=bool)
         chosen[random.permutation(n)[: max(1, round(SHARE * n))]] = True
-        settings = replace(
-            self.settings, first_order=1, order=2, epsilon=FIRST_EPSILON
-        )
+        settings = replace(self.settings, first_order=1, order=2, epsilon=FIRST_EPSILON)
         train = self.read(whole.take(chosen), False)
         others = [self.read(self.corpus.dev, False), self.read(self.corpus.test, False)]
         all_data = [train, *others]

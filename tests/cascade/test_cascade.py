@@ -234,6 +234,32 @@ def test_arrays_that_are_no_sequences(place, value, what):
         Cascade(SMALL).fit(*arrays)
 
 
+def test_too_many_features_at_a_position():
+    arrays = [np.zeros(2**16 + 1, "int64"), [0, 2**16 + 1], [1], [0]]
+    with pytest.raises(ValueError, match="DS243.*65536"):
+        Cascade().fit(*arrays)
+
+
+def test_small_weights_are_dropped(cascade):
+    settings = replace(cascade.settings, least_weight=0.5)
+    small = Cascade(settings).fit(*TRAIN)
+    assert len(small.to_bytes()) < len(cascade.to_bytes())
+    for rows in small._rows.values():
+        assert (np.abs(rows.values) * 2.0 ** (rows.shift - 16) >= 0.5).all()
+    right = small.predict(*TEST[:3]).labels == TEST[3]
+    assert right.mean() > 0.7
+
+
+def test_later_levels_learn_from_more():
+    """What is kept in use is the same as without: levels just learn from wider lattices."""
+    settings = CascadeSettings(order=2, epsilon=0.05, epochs=2, final_epochs=2)
+    first = Cascade(settings).fit(*TRAIN)
+    wide = Cascade(replace(settings, learn_share=0.1)).fit(*TRAIN)
+    assert wide.alpha == first.alpha
+    assert wide.reports == first.reports
+    assert wide.to_bytes() != first.to_bytes()
+
+
 def test_nothing_to_learn_or_to_use(cascade):
     for arrays in (([], [0], [], []), ([1], [0, 1], [1], [-1])):
         with pytest.raises(ValueError, match="DS240"):

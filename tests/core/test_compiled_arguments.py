@@ -252,6 +252,39 @@ def mix_taggers() -> None:
     print("done")
 
 
+def mix_decoders(level: Level, sequences: Sequences, make_level: Any) -> None:
+    level.finish()
+    rows = level.pack()
+    refuse(level.unpack, rows)
+    refuse(make_level().unpack, None)
+    refuse(make_level(1).unpack, rows)
+    decoder = Decoder([rows, rows], 2, 1, False, False)
+    refuse(decoder.__init__, [rows], 2, 1, False, False)
+    assert len(decoder.decode(sequences, [0.5], True, 2)[0]) == 3
+    for alphas in ([], [None], [0.5, 0.5]):
+        refuse(decoder.decode, sequences, alphas, False, 1)
+    refuse(decoder.decode, sequences, [0.5], False, 0)
+    refuse(Decoder.__new__(Decoder).decode, sequences, [], False, 1)
+    for levels in (
+        [],
+        [None],
+        ["rows"],
+        [rows] * 6,
+        [rows._replace(shift=99)],
+        [rows._replace(keys=rows.keys[1:].copy())],
+        [rows._replace(keys=np.full_like(rows.keys, 7 << 60))],
+        [rows._replace(keys=rows.keys[::-1].copy())],
+        [rows._replace(starts=rows.starts[::-1].copy())],
+        [rows._replace(labels=rows.labels + np.uint16(9))],
+        [rows._replace(values=rows.values[1:].copy())],
+        [rows._replace(values=rows.values.astype("int32"))],
+    ):
+        refuse(Decoder, levels, 2, 1, False, False)
+    refuse(Decoder, [rows], 2, 0, False, False)
+    refuse(Decoder, [rows], 2, 6, False, False)
+    refuse(Decoder, [rows], 0, 1, False, False)
+
+
 def mix_cascades() -> None:
     def make_sequences(**change: Any) -> Sequences:
         arrays = {
@@ -314,36 +347,7 @@ def mix_cascades() -> None:
     refuse(make_level().set_weights, keys, values.reshape(-1)[1:].copy())
     refuse(make_level(3).set_weights, keys, values.reshape(-1))
     refuse(make_level().set_weights, np.zeros(2, "uint64"), np.zeros(6, "float32"))
-    level.finish()
-    rows = level.pack()
-    refuse(level.unpack, rows)
-    refuse(make_level().unpack, None)
-    refuse(make_level(1).unpack, rows)
-    decoder = Decoder([rows, rows], 2, 1, False, False)
-    refuse(decoder.__init__, [rows], 2, 1, False, False)
-    assert len(decoder.decode(sequences, [0.5], True, 2)[0]) == 3
-    for alphas in ([], [None], [0.5, 0.5]):
-        refuse(decoder.decode, sequences, alphas, False, 1)
-    refuse(decoder.decode, sequences, [0.5], False, 0)
-    refuse(Decoder.__new__(Decoder).decode, sequences, [], False, 1)
-    for levels in (
-        [],
-        [None],
-        ["rows"],
-        [rows] * 6,
-        [rows._replace(shift=99)],
-        [rows._replace(keys=rows.keys[1:].copy())],
-        [rows._replace(keys=np.full_like(rows.keys, 7 << 60))],
-        [rows._replace(keys=rows.keys[::-1].copy())],
-        [rows._replace(starts=rows.starts[::-1].copy())],
-        [rows._replace(labels=rows.labels + np.uint16(9))],
-        [rows._replace(values=rows.values[1:].copy())],
-        [rows._replace(values=rows.values.astype("int32"))],
-    ):
-        refuse(Decoder, levels, 2, 1, False, False)
-    refuse(Decoder, [rows], 2, 0, False, False)
-    refuse(Decoder, [rows], 2, 6, False, False)
-    refuse(Decoder, [rows], 0, 1, False, False)
+    mix_decoders(level, sequences, make_level)
     print("done")
 
 
