@@ -15,6 +15,7 @@ from wasabi import msg
 
 from ..base.atomic import write_file
 from ..base.errors import Errors
+from ..corpus.bare import bare
 from ..ordering.decisions import split_examples
 from ..pipeline.component import DynselComponent
 
@@ -111,16 +112,6 @@ def read_docs(path: Path | str, vocab: Vocab) -> list[Doc]:
 def read_examples(path: Path | str, nlp: Language) -> list[Example]:
     """The same as examples."""
     return [Example(bare(gold), gold) for gold in read_docs(path, nlp.vocab)]
-
-
-def bare(doc: Doc) -> Doc:
-    """The words of a doc, and where its sentences start."""
-    return Doc(
-        doc.vocab,
-        words=[token.text for token in doc],
-        spaces=[bool(token.whitespace_) for token in doc],
-        sent_starts=[token.is_sent_start for token in doc],
-    )
 
 
 def check_annotation(

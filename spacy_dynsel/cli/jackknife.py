@@ -15,10 +15,11 @@ from spacy.util import minibatch
 from wasabi import msg
 
 from ..base.errors import Errors
+from ..corpus.bare import bare
 from ..spacy_io.annotations import read_tags
 from ..spacy_io.tokens import find_words
 from ..tasks.folds import get_fold
-from ._data import bare, find_names, make_language, read_docs, write_docs
+from ._data import find_names, make_language, read_docs, write_docs
 from .group import dynsel_cli
 from .options import CODE, WITH_OVERRIDES
 

@@ -17,6 +17,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
+from ..corpus.bare import bare
 from ..corpus.conll import make_docs, read_conllu
 from ..ordering.journal import Journal
 from ..registry.factories import DEFAULT_TAGGER_MODEL
@@ -194,16 +195,6 @@ class InductionExperiment:
             100 * float(np.mean([is_right for is_right, _ in right])),
             100 * float(np.mean(unknown)) if unknown else 0.0,
         ]
-
-
-def bare(doc: Doc) -> Doc:
-    """The words of a doc, and where its sentences start."""
-    return Doc(
-        doc.vocab,
-        words=[token.text for token in doc],
-        spaces=[bool(token.whitespace_) for token in doc],
-        sent_starts=[token.is_sent_start for token in doc],
-    )
 
 
 def make_rows(results: dict[str, Any], split: str) -> list[tuple[Any, ...]]:
