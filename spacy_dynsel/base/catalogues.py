@@ -3,6 +3,7 @@
 from .corpus_errors import CorpusErrors
 from .errors import Errors
 from .service_errors import ServiceErrors
+from .system_errors import SystemErrors
 from .warnings import Warnings
 
-CATALOGUES = (Errors, CorpusErrors, ServiceErrors, Warnings)
+CATALOGUES = (Errors, CorpusErrors, ServiceErrors, SystemErrors, Warnings)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.errors import Errors
+from ..base.system_errors import SystemErrors
 from ..core.model_file import FileData, dump_model, load_model, require
 from .decoding import Decoder
 from .levels import LONGEST, MOST_LABELS, Lattices, Level, Sequences
@@ -115,7 +116,7 @@ class Cascade:
         sequences = read_sequences(features, offsets, lengths, labels, allowed)
         n_labels = sequences.n_labels
         if n_labels == 0:
-            raise ValueError(Errors.DS240)
+            raise ValueError(SystemErrors.DS240)
         folds = get_folds(groups, len(sequences), settings.folds)
         training = Training(settings, sequences, n_labels, folds)
         rows: dict[str, Rows] = {}
@@ -355,7 +356,7 @@ class Cascade:
 
     def _check_labels(self, sequences: Sequences) -> None:
         if not sequences.has_labels(self.n_labels):
-            raise ValueError(Errors.DS241.format(n_labels=self.n_labels))
+            raise ValueError(SystemErrors.DS241.format(n_labels=self.n_labels))
 
     def _filter(
         self,
@@ -485,7 +486,7 @@ class Cascade:
 
     def _require_fitted(self) -> None:
         if not self._rows:
-            raise ValueError(Errors.DS242)
+            raise ValueError(SystemErrors.DS242)
 
 
 def name_filter(number: int) -> str:
@@ -523,7 +524,7 @@ def read_sequences(
             or (array.size and (array.min() < low or array.max() > high))
         ):
             raise ValueError(
-                Errors.DS243.format(
+                SystemErrors.DS243.format(
                     what=f"'{name}' is not a row of integers from {low} to {high}"
                 )
             )
@@ -533,30 +534,30 @@ def read_sequences(
     bounds = arrays["offsets"]
     if len(bounds) != n + 1:
         what = f"'offsets' has {len(bounds)} entries for {n} positions, not {n + 1}"
-        raise ValueError(Errors.DS243.format(what=what))
+        raise ValueError(SystemErrors.DS243.format(what=what))
     if bounds[0] != 0 or (np.diff(bounds) < 0).any():
         what = "'offsets' does not start with 0, or does not rise"
-        raise ValueError(Errors.DS243.format(what=what))
+        raise ValueError(SystemErrors.DS243.format(what=what))
     if (np.diff(bounds) > MOST_FEATURES).any():
         what = f"a position has more than {MOST_FEATURES} features"
-        raise ValueError(Errors.DS243.format(what=what))
+        raise ValueError(SystemErrors.DS243.format(what=what))
     if bounds[-1] != len(arrays["features"]):
         what = (
             f"'offsets' ends with {bounds[-1]}, and there are {len(features)} features"
         )
-        raise ValueError(Errors.DS243.format(what=what))
+        raise ValueError(SystemErrors.DS243.format(what=what))
     if arrays["lengths"].sum() != n:
         what = f"'lengths' adds up to {arrays['lengths'].sum()}, not to {n} positions"
-        raise ValueError(Errors.DS243.format(what=what))
+        raise ValueError(SystemErrors.DS243.format(what=what))
     if allowed is None:
         return Sequences(**arrays)
     given = np.array(allowed, dtype=bool, ndmin=2)
     if given.ndim != 2 or len(given) != n or not 0 < given.shape[1] <= MOST_LABELS:
         what = f"'allowed' has the shape {given.shape}, and there are {n} positions"
-        raise ValueError(Errors.DS243.format(what=what))
+        raise ValueError(SystemErrors.DS243.format(what=what))
     if not given.any(axis=1).all():
         what = f"'allowed' lets position {given.any(axis=1).argmin()} have no label"
-        raise ValueError(Errors.DS243.format(what=what))
+        raise ValueError(SystemErrors.DS243.format(what=what))
     return Sequences(**arrays, allowed=given.view("uint8"))
 
 
@@ -565,6 +566,6 @@ def get_folds(groups: Any, n: int, n_folds: int) -> np.ndarray:
     given = np.arange(n) if groups is None else np.asarray(groups)
     if given.shape != (n,):
         what = f"'groups' has the shape {given.shape}, and there are {n} sequences"
-        raise ValueError(Errors.DS243.format(what=what))
+        raise ValueError(SystemErrors.DS243.format(what=what))
     _, numbers = np.unique(given, return_inverse=True)
     return numbers.reshape(-1) % n_folds

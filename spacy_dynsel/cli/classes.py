@@ -14,8 +14,8 @@ from spacy.parts_of_speech import NAMES
 from spacy.tokens import Doc
 from wasabi import msg
 
-from ..base.errors import Errors
 from ..base.settings import check_number
+from ..base.system_errors import SystemErrors
 from ..corpus.raw_text import RawText
 from ..pipeline.morphologizer import join_label
 from ..spacy_io.tokens import find_words
@@ -95,7 +95,9 @@ def make_word_labels(
     words = sorted(set().union(*kept.values()))
     if not words:
         raise ValueError(
-            Errors.DS256.format(pipeline=nlp.meta.get("name"), min_count=min_count)
+            SystemErrors.DS256.format(
+                pipeline=nlp.meta.get("name"), min_count=min_count
+            )
         )
     columns: dict[str, np.ndarray] = {}
     classes: dict[str, list[list[str]]] = {}

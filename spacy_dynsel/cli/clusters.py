@@ -10,8 +10,8 @@ from spacy.cli._util import Opt
 from wasabi import msg
 
 from ..base.atomic import write_file
-from ..base.errors import Errors
 from ..base.settings import check_number
+from ..base.system_errors import SystemErrors
 from ..core.model_file import dump_model, load_model, read_file
 from ..core.word_clusters import (
     MAX_CLASSES,
@@ -98,10 +98,12 @@ def make_clusters(
         work.save("counts", counts)
     words = counts["words"].tobytes().decode("utf8").split("\n")
     if not words[0]:
-        raise ValueError(Errors.DS251.format(paths=", ".join(map(str, text.paths))))
+        raise ValueError(
+            SystemErrors.DS251.format(paths=", ".join(map(str, text.paths)))
+        )
     if n_classes > len(words):
         raise ValueError(
-            Errors.DS252.format(
+            SystemErrors.DS252.format(
                 n_classes=n_classes, n_words=len(words), min_count=min_count
             )
         )

@@ -163,6 +163,11 @@ def experiment(
         nlp, induction, resources, digest, limit=limit, epochs=epochs, seed=seed
     )
     boosters = read_treebanks(boosting, digest, limit)
+    by_corpus: dict[str, dict[str, Any]] = {
+        "tags": {one.corpus.name: one for one in taggers},
+        "induction": {one.corpus.name: one for one in inducers},
+        "boosting": {one.name: one for one in boosters},
+    }
     journal_path = output_path / "experiment.journal"
     if restart:
         journal_path.unlink(missing_ok=True)
@@ -183,8 +188,9 @@ def experiment(
             steps |= plan_orders(len(experiments["tagging"].templates))
         if handwriting is not None:
             steps |= handwriting.plan()
-        for one_more in (*taggers, *inducers, *boosters):
-            steps |= one_more.plan()
+        for named in by_corpus.values():
+            for each in named.values():
+                steps |= each.plan()
         journal.plan(steps)
         for task, one in experiments.items():
             results[task] = one.run(journal)
@@ -194,14 +200,9 @@ def experiment(
             )
         if handwriting is not None:
             results["handwriting"] = handwriting.run(journal)
-        if taggers:
-            results["tags"] = {one.corpus.name: one.run(journal) for one in taggers}
-        if inducers:
-            results["induction"] = {
-                one.corpus.name: one.run(journal) for one in inducers
-            }
-        if boosters:
-            results["boosting"] = {one.name: one.run(journal) for one in boosters}
+        for what, named in by_corpus.items():
+            if named:
+                results[what] = {name: one.run(journal) for name, one in named.items()}
     about = {
         "spacy-dynsel": __version__,
         "spaCy": spacy.__version__,

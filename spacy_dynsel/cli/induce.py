@@ -9,7 +9,7 @@ from spacy.cli._util import Arg, Opt, import_code, parse_config_overrides
 from wasabi import msg
 
 from ..base.atomic import write_file
-from ..base.errors import Errors
+from ..base.system_errors import SystemErrors
 from ..ordering.decisions import get_classifier, record_split, train_guide
 from ..ordering.induced import Conjunction, find_conjunctions, write_lines
 from ._data import find_name, make_component, make_language, read_source
@@ -86,7 +86,7 @@ def induce(
     decisions = record_split(component, classifier.name, held_out)[:2]
     found = find_conjunctions(classifier, decisions, n_wanted)
     if not found:
-        raise ValueError(Errors.DS282.format(name=name))
+        raise ValueError(SystemErrors.DS282.format(name=name))
     lines = [
         f"# Conjunctions by induction; {len(decisions[0])} held-out decisions.",
         *write_lines(classifier.templates, found),

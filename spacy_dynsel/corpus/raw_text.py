@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.tokenizer import Tokenizer
 
 from ..base.errors import Errors
+from ..base.system_errors import SystemErrors
 from ..spacy_io.tokens import find_words
 from ..tokenizer.cached import CachedTokenizer
 
@@ -43,7 +44,7 @@ class RawText:
             decoder = codecs.getincrementaldecoder(encoding)
         except LookupError as error:
             raise ValueError(
-                Errors.DS250.format(path=self.paths[0], reason=error)
+                SystemErrors.DS250.format(path=self.paths[0], reason=error)
             ) from error
         self._decoder: Any = decoder
         if codecs.lookup(encoding).name == "utf-8":
@@ -71,7 +72,7 @@ class RawText:
                 yield from self._read(path, show)
             except (OSError, UnicodeError) as error:
                 raise ValueError(
-                    Errors.DS250.format(path=path, reason=error)
+                    SystemErrors.DS250.format(path=path, reason=error)
                 ) from error
 
     def _read(self, path: Path, show: Callable[[int], Any] | None) -> Iterator[str]:
@@ -82,7 +83,9 @@ class RawText:
                 text = decoder.decode(block)
                 if "\0" in text:
                     reason = "it is not a text file, or in another encoding"
-                    raise ValueError(Errors.DS250.format(path=path, reason=reason))
+                    raise ValueError(
+                        SystemErrors.DS250.format(path=path, reason=reason)
+                    )
                 *lines, rest = NO_WORD.sub(" ", rest + text).split("\n")
                 yield from lines
                 if len(rest) > BLOCK:
@@ -98,7 +101,9 @@ class RawText:
         try:
             return path.stat()
         except OSError as error:
-            raise ValueError(Errors.DS250.format(path=path, reason=error)) from error
+            raise ValueError(
+                SystemErrors.DS250.format(path=path, reason=error)
+            ) from error
 
 
 class WordReader:

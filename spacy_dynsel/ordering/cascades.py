@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import Errors
 from ..base.settings import check_number
+from ..base.system_errors import SystemErrors
 from ..cascade.model import Cascade
 from ..cascade.settings import LARGEST_ALPHA
 from .bounds import upper_rate
@@ -139,7 +139,7 @@ def choose_alphas(
     verdict = follow_alphas(path, find_lost, max_loss, confidence)
     if verdict is None:
         raise ValueError(
-            Errors.DS246.format(
+            SystemErrors.DS246.format(
                 loss=100 * float(find_lost(path[0]).mean()) if full.any() else 0.0,
                 n=int(full.sum()),
                 max_loss=100 * max_loss,

@@ -13,6 +13,7 @@ from spacy.util import minibatch
 
 from ..base.errors import Errors
 from ..base.settings import LearnerSettings
+from ..base.system_errors import SystemErrors
 from ..tasks.classifier import Classifier
 from ..tasks.folds import get_fold
 from .fitting import fit
@@ -181,7 +182,7 @@ def get_classifier(component: Learning, part: str | None) -> Classifier:
     known = component.engine.classifiers
     if not known:
         raise ValueError(
-            Errors.DS247.format(name=component.name, what="order of templates")
+            SystemErrors.DS247.format(name=component.name, what="order of templates")
         )
     if part is None:
         return component.engine.main

@@ -18,6 +18,7 @@ from thinc.api import Model
 
 from ..base.errors import Errors
 from ..base.settings import check_choice, check_number
+from ..base.system_errors import SystemErrors
 from ..base.warnings import Warnings
 from ..confidence.maps import ConfidenceMap
 from ..spacy_io.annotations import read_parse, write_parses
@@ -268,7 +269,7 @@ class DynselParser(DynselComponent):
             found = engine.predict_several(doc, k, constraints, **knobs)
         if not found:
             start = doc[:10].text
-            raise ValueError(Errors.DS261.format(name=self.name, start=start))
+            raise ValueError(SystemErrors.DS261.format(name=self.name, start=start))
         return found, constraints
 
     def _write_within(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..base.errors import Errors
+from ..base.system_errors import SystemErrors
 from ..tasks.engine import Margin
 from .margins import read_margin, write_margin
 
@@ -41,7 +41,9 @@ class MarginSetting(Setting):
 
     def __set__(self, component: Any, value: Margin) -> None:
         if not component.engine.has_margins:
-            raise ValueError(Errors.DS247.format(name=component.name, what=self.name))
+            raise ValueError(
+                SystemErrors.DS247.format(name=component.name, what=self.name)
+            )
         n_stages = component.engine.count_stages(self.name)
         component.cfg[self.name] = write_margin(value, n_stages)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import Errors
+from ..base.system_errors import SystemErrors
 from ..cascade.model import Cascade
 from ..cascade.settings import CascadeSettings
 from ..ordering.journal import Journal
@@ -81,7 +81,7 @@ def read_letters(path: Path, limit: int = 0) -> Letters:
         except ValueError:
             is_whole = False
         if not is_whole:
-            raise ValueError(Errors.DS244.format(path=path, line=number))
+            raise ValueError(SystemErrors.DS244.format(path=path, line=number))
         if limit and folds.count(part) >= limit:
             continue
         pixels += found
@@ -89,7 +89,7 @@ def read_letters(path: Path, limit: int = 0) -> Letters:
         lengths.append(len(word))
         folds.append(part)
     if len(set(folds)) < 2:
-        raise ValueError(Errors.DS245.format(path=path))
+        raise ValueError(SystemErrors.DS245.format(path=path))
     return Letters(pixels, np.array(labels), np.array(lengths), np.array(folds))
 
 

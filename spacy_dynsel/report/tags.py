@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.errors import Errors
+from ..base.system_errors import SystemErrors
 from ..base.timing import seconds
 from ..cascade.levels import Lattices, Level, Sequences
 from ..cascade.model import Cascade, read_sequences
@@ -98,7 +98,7 @@ def find_corpus(given: str) -> tuple[dict[str, Path], str]:
     folder, _, column = given.rpartition(":")
     paths = {split: Path(folder) / f"{split}.conllu" for split in SPLITS}
     if column not in COLUMNS or not all(path.is_file() for path in paths.values()):
-        raise ValueError(Errors.DS249.format(given=given))
+        raise ValueError(SystemErrors.DS249.format(given=given))
     return paths, column
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..base.atomic import Replaceable
 from ..base.errors import Errors
 from ..base.settings import LearnerSettings
+from ..base.system_errors import SystemErrors
 from ..base.templates import Templates
 from ..core.forms.cached import CachedScorer
 from ..core.forms.factored import FactoredScorer
@@ -156,7 +157,7 @@ class Classifier(Part):
     ) -> None:
         check_count("seeds", seeds, 1)
         if settings.induction is not None and not form.takes_pairs:
-            raise ValueError(Errors.DS280.format(name=name))
+            raise ValueError(SystemErrors.DS280.format(name=name))
         templates.check_atoms(places)
         settings.stage_margins(len(templates.checkpoints))
         self.name = name
@@ -349,7 +350,7 @@ class Classifier(Part):
         if self.settings.induction is not None:
             names.append("pairs")
         elif f"{self.name}_pairs" in arrays:
-            raise ValueError(Errors.DS281.format(name=self.name))
+            raise ValueError(SystemErrors.DS281.format(name=self.name))
         parts = {part: f"{self.name}_{part}" for part in names}
         if not isinstance(meta, dict) or not set(parts.values()) <= set(arrays):
             raise ValueError(Errors.DS035.format(what=f"it lacks its {self.name}"))

@@ -13,6 +13,7 @@ from spacy.vocab import Vocab
 from ..base.atomic import assign, new_lock
 from ..base.errors import Errors
 from ..base.settings import LearnerSettings
+from ..base.system_errors import SystemErrors
 from ..base.templates import Templates
 from ..core.lexicon import Lexicon
 from ..core.model_file import FileData, dump_model, load_model, require
@@ -195,7 +196,7 @@ class Engine(Resumable):
         name (str): The name of the component.
         """
         if alpha is not None:
-            raise ValueError(Errors.DS248.format(name=name, alpha=alpha))
+            raise ValueError(SystemErrors.DS248.format(name=name, alpha=alpha))
 
     @abstractmethod
     def judge(self, batch: Any, golds: Sequence[Any]) -> np.ndarray:

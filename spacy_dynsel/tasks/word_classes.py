@@ -12,7 +12,7 @@ import numpy as np
 from spacy.strings import get_string_id
 
 from ..base.atomic import write_file
-from ..base.errors import Errors
+from ..base.system_errors import SystemErrors
 from ..core.model_file import dump_model, load_model, read_file
 
 FORMAT = 1
@@ -102,7 +102,9 @@ class WordClasses:
         try:
             return cls._from_contents(*load_model(read_file(path)))
         except (OSError, ValueError) as error:
-            raise ValueError(Errors.DS253.format(path=path, reason=error)) from error
+            raise ValueError(
+                SystemErrors.DS253.format(path=path, reason=error)
+            ) from error
 
     @classmethod
     def _from_contents(cls, meta: Any, arrays: dict[str, np.ndarray]) -> "WordClasses":
@@ -163,11 +165,13 @@ class WordResources:
             one = WordClasses.from_disk(path)
             if one.lang != lang:
                 raise ValueError(
-                    Errors.DS254.format(path=path, found=one.lang, lang=lang)
+                    SystemErrors.DS254.format(path=path, found=one.lang, lang=lang)
                 )
             for column in one.columns:
                 if column in found:
-                    raise ValueError(Errors.DS255.format(path=path, column=column))
+                    raise ValueError(
+                        SystemErrors.DS255.format(path=path, column=column)
+                    )
                 found[column] = one
         return found
 

@@ -141,9 +141,7 @@ def test_the_citation_has_the_version():
     assert citation["title"] == __title__
 
 
-CODES = {
-    name for one in CATALOGUES for name in vars(one) if not name.startswith("_")
-}
+CODES = {name for one in CATALOGUES for name in vars(one) if not name.startswith("_")}
 
 
 def find_codes(page):

@@ -7,6 +7,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ...base.errors import Errors
+from ...base.system_errors import SystemErrors
 from ...core.eisner import ROOT, LinkForest
 from ...spacy_io.tokens import find_words, hand_on_starts, read_sent_starts
 from .rules import Rules, find_joined
@@ -73,7 +74,7 @@ def read_constraints(
         raise TypeError(Errors.DS215.format(found=type(doc)))
     if not isinstance(heads or {}, Mapping) or not isinstance(forbid, Iterable):
         what = "they are no dict of heads and no set of pairs"
-        raise ValueError(Errors.DS260.format(name=name, what=what))
+        raise ValueError(SystemErrors.DS260.format(name=name, what=what))
     n = len(doc)
     is_word = np.zeros(n, dtype=bool)
     is_word[find_words(doc)] = True
@@ -81,7 +82,7 @@ def read_constraints(
     def check_pair(pair: Any) -> tuple[int, int]:
         if not isinstance(pair, tuple) or len(pair) != 2:
             what = f"{pair!r} is no pair of a word and a head"
-            raise ValueError(Errors.DS260.format(name=name, what=what))
+            raise ValueError(SystemErrors.DS260.format(name=name, what=what))
         for index in pair:
             if not isinstance(index, int | np.integer) or isinstance(index, bool):
                 what = f"{index!r} is no index"
@@ -91,7 +92,7 @@ def read_constraints(
                 what = f"token {index} is white space"
             else:
                 continue
-            raise ValueError(Errors.DS260.format(name=name, what=what))
+            raise ValueError(SystemErrors.DS260.format(name=name, what=what))
         return int(pair[0]), int(pair[1])
 
     found = np.full(n, FREE, dtype="int32")
@@ -102,13 +103,13 @@ def read_constraints(
     clash = np.flatnonzero(~constraints.are_kept(found) & (found != FREE))
     if len(clash):
         what = f"the head of token {clash[0]} is both set and forbidden"
-        raise ValueError(Errors.DS260.format(name=name, what=what))
+        raise ValueError(SystemErrors.DS260.format(name=name, what=what))
     words = find_words(doc)
     starts = hand_on_starts(read_sent_starts(doc), words)
     crossed = words[(starts == 1) & (find_joined(found)[words] != 0)]
     if len(crossed):
         what = f"a link crosses the sentence start that is set at token {crossed[0]}"
-        raise ValueError(Errors.DS260.format(name=name, what=what))
+        raise ValueError(SystemErrors.DS260.format(name=name, what=what))
     return constraints
 
 

@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 
 from ...base.errors import Errors
 from ...base.settings import check_choice
+from ...base.system_errors import SystemErrors
 from ...base.templates import Templates
 from ...cascade.levels import MOST_LABELS
 from ...cascade.settings import CascadeSettings, check_alpha
@@ -122,7 +123,7 @@ class CascadeEngine(LabellingEngine):
                 check_alpha(one)
 
     def count_stages(self, knob: str) -> int:
-        raise ValueError(Errors.DS247.format(name=self.task, what=knob))
+        raise ValueError(SystemErrors.DS247.format(name=self.task, what=knob))
 
     def predict_without_exit(self, docs: list[Doc]) -> LabelBatch:
         return self.predict(docs)
@@ -179,7 +180,9 @@ class CascadeEngine(LabellingEngine):
         return self.predict_in_training(docs)
 
     def record(self, batch: list[GoldDoc], recorders: dict[str, Recorder]) -> None:
-        raise ValueError(Errors.DS247.format(name=self.task, what="order of templates"))
+        raise ValueError(
+            SystemErrors.DS247.format(name=self.task, what="order of templates")
+        )
 
     def _restore(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self._start_again(meta)

@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 
 from ...base.errors import Errors
 from ...base.settings import LearnerSettings
+from ...base.system_errors import SystemErrors
 from ...base.templates import Templates
 from ...core.forms.slots import NarrowScorer, WideScorer
 from ...core.recorder import Recorder
@@ -96,7 +97,7 @@ class LinkEngine(TreeEngine):
 
     def count_stages(self, knob: str) -> int:
         if knob not in self.knobs:
-            raise ValueError(Errors.DS264.format(name=self.task, what=knob))
+            raise ValueError(SystemErrors.DS264.format(name=self.task, what=knob))
         return super().count_stages(knob)
 
     # Learning.

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.errors import Errors
 from ...base.settings import LearnerSettings
+from ...base.system_errors import SystemErrors
 from ...base.templates import Templates
 from ...core.forms.line_table import ShortLineTable, check_table
 from ...core.link_learner import LinkLearner
@@ -74,7 +74,7 @@ class LinkPart(Part):
             check_templates(siblings, (*PAIR_PLACES, SIBLING))
             for template in siblings.templates:
                 if all(atom.place != SIBLING for atom in template.atoms):
-                    raise ValueError(Errors.DS262.format(template=str(template)))
+                    raise ValueError(SystemErrors.DS262.format(template=str(template)))
         self.pairs = pairs
         self.siblings = siblings
         self.link_settings = settings
@@ -237,7 +237,7 @@ def check_templates(templates: Templates, places: tuple[str, ...]) -> None:
     }
     templates.check_atoms(known)
     if len(templates.checkpoints) > 1:
-        raise ValueError(Errors.DS263.format(source=templates.source))
+        raise ValueError(SystemErrors.DS263.format(source=templates.source))
 
 
 def _bind(templates: Templates, lexical: list[str]) -> Features:
