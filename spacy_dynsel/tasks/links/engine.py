@@ -127,7 +127,8 @@ class LinkEngine(TreeEngine):
                 settings.word_dropout,
                 PREDICTED_LABELS,
             )
-            return float(boosting.n_wrong)
+            # The part that these docs have in what the last round got wrong.
+            return boosting.n_wrong * len(batch) / len(boosting.lessons)
         return training.update_trees(
             self.links.model,
             self._label_features,

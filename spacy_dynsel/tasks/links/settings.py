@@ -36,8 +36,8 @@ class LinkSettings:
     delta: float = 0.3
     cost: float = 2.0
     word_dropout: float = 0.05
-    l1: float = 1e-6
-    passes: int = 5
+    l1: float = 1e-5
+    passes: int = 3
     rounds: int = 3
     raise_by: float = 1.0
     booster: str = "additive"
@@ -71,8 +71,8 @@ def make_link_settings(
     delta: float = 0.3,
     cost: float = 2.0,
     word_dropout: float = 0.05,
-    l1: float = 1e-6,
-    passes: int = 5,
+    l1: float = 1e-5,
+    passes: int = 3,
     rounds: int = 3,
     raise_by: float = 1.0,
     booster: str = "additive",

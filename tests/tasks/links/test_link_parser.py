@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from helpers import embedded
 from helpers.parser import TEXTS, TRAIN_DATA, make_examples, train_parser
 from helpers.reference_links import all_trees
 from helpers.trees import assert_well_formed, heads_of, tree_of, trees_of
 from spacy_dynsel.base.templates import make_templates
+from spacy_dynsel.confidence.reliability import fit_confidence
 from spacy_dynsel.tasks.links.explain import combine_trees
 from spacy_dynsel.tasks.links.part import LinkPart
 from spacy_dynsel.tasks.links.settings import LinkSettings
@@ -198,6 +200,18 @@ def test_explanations_have_probabilities(nlp, parser):
     assert [one.head for one in found] == heads_of(nlp(doc.text))
     assert all(0 < one.probability <= 1 for one in found)
     assert parser.statistics([doc])["links"] >= 1
+
+
+def test_confidence_can_be_fitted():
+    nlp = spacy.blank("en")
+    parser = nlp.add_pipe("dynsel_parser", config={"model": {**ARCHITECTURE}})
+    examples = embedded.make_examples(nlp, embedded.read_docs(nlp.vocab, "dev", 80))
+    nlp.initialize(lambda: examples)
+    embedded.learn(nlp, examples[:40], 1)
+    fit_confidence(parser, examples[40:])
+    parser.confidence = True
+    doc = nlp("I like London and Berlin .")
+    assert all(0 <= token._.dynsel_confidence <= 1 for token in doc)
 
 
 def test_settings_of_transitions_are_refused(parser):
