@@ -1,7 +1,7 @@
 """The entity recognizer beside its peers, trained and measured on the same data in one
 run.
 
-    python benchmarks/ner.py  # the default config and CRFsuite, 20 minutes of CPU
+    python benchmarks/ner.py  # the default config and CRFsuite on all corpora
     python benchmarks/ner.py --corpus ner_en_btc --resources  # tweets, in detail
     python benchmarks/ner.py --corpus uner_pt_bosque --lang pt --documents
 
