@@ -236,7 +236,7 @@ def test_arrays_that_are_no_sequences(place, value, what):
 
 def test_too_many_features_at_a_position():
     arrays = [np.zeros(2**16 + 1, "int64"), [0, 2**16 + 1], [1], [0]]
-    with pytest.raises(ValueError, match="DS243.*65536"):
+    with pytest.raises(ValueError, match=r"DS243.*65536"):
         Cascade().fit(*arrays)
 
 
