@@ -54,9 +54,9 @@ SMALLER = {
     "morphologizer.model.learner.cutoff": 2,
     "morphologizer.model.learner.prune": 3.5,
     "parser.model.learner.cutoff": 2,
-    "parser.model.learner.prune": 3.0,
+    "parser.model.learner.prune": 2.5,
     "parser.model.label_learner.cutoff": 2,
-    "parser.model.label_learner.prune": 3.0,
+    "parser.model.label_learner.prune": 2.5,
     "ner.model.learner.cutoff": 2,
 }
 QUICK = {"parser.model.seeds": 1, "parser.model.folds": 2, "ner.model.seeds": 1}
