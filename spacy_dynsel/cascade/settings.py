@@ -46,7 +46,7 @@ class CascadeSettings:
         data that it has not seen, for all levels that filter or for each. One that would
         lose more with any alpha filters nothing, and says so by a warning.
     learn_share (float): The levels after a filter learn from what it leaves if it loses
-        at most this share of epsilon. With more to choose from they learn better.
+        at most this share of epsilon. Below 1 they have more to choose from.
     unit (str): What may be lost: the n-gram of a "position", or a whole "sequence", for
         which one of its n-grams is enough.
     alphas (list[float]): The parts of the best path in the threshold to learn with. The
