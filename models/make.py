@@ -26,7 +26,7 @@ from spacy.vocab import Vocab
 from thinc.api import Config, fix_random_seed
 
 import card
-import corpora
+import texts
 from scores import measure, measure_cost
 from spacy_dynsel.about import __version__ as dynsel_version
 from spacy_dynsel.base.templates import CHECKPOINT, make_templates
@@ -224,12 +224,12 @@ def make(
     work = WORK / name
     fix_random_seed(0)
     if not is_trained:
-        splits = corpora.MAKERS[package.lang](data, Vocab())
+        splits = texts.MAKERS[package.lang](data, Vocab())
         for split, docs in zip(("train", "dev", "test"), splits, strict=True):
             shutil.rmtree(work / split, ignore_errors=True)
-            corpora.write(docs, work / split, limit)
+            texts.write(docs, work / split, limit)
         if package.clusters:
-            corpora.write_clusters(package.lang, work / CLUSTERS)
+            texts.write_clusters(package.lang, work / CLUSTERS)
         train(package, work, is_quick=is_quick)
     nlp = finish(package, work / "pipeline" / "model-last", work)
     found = measure(nlp, work / "test")

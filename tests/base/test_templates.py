@@ -15,6 +15,7 @@ from spacy_dynsel.tasks.arc_eager import places as parse_places
 from spacy_dynsel.tasks.bilou import engine as bilou
 from spacy_dynsel.tasks.labelling import engine as labelling
 from spacy_dynsel.tasks.lemmas import engine as lemmas
+from spacy_dynsel.tasks.links.part import PAIR_PLACES, SIBLING, check_templates
 from spacy_dynsel.tasks.morphology import engine as morphology
 from spacy_dynsel.tasks.tagging import engine as tagging
 
@@ -115,6 +116,9 @@ def test_sources_in_a_config(tmp_path):
 def test_default_lists_are_valid(name):
     templates = default_templates(name)
     task, _, part = name.removesuffix("_clusters").partition("_")
+    if part.startswith(("links", "siblings")):
+        check_templates(templates, (*PAIR_PLACES, SIBLING))
+        return
     if task == "parser":
         templates.check_atoms(parse_places.PLACES[part])
         return

@@ -4,6 +4,7 @@ that must not be pickled."""
 import copyreg
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -20,8 +21,10 @@ def refuse(thing, *args):
     raise RuntimeError(f"{type(thing).__name__} is pickled")
 
 
-copyreg.pickle(Doc, refuse)
-Language.__reduce_ex__ = refuse
+# In workers. Tests do it for themselves, and undo it.
+if "pytest" not in sys.modules:
+    copyreg.pickle(Doc, refuse)
+    Language.__reduce_ex__ = refuse
 
 
 @Language.component("dangerous")

@@ -43,7 +43,7 @@ def make(modules):
 
 @pytest.fixture(scope="module")
 def readers(modules):
-    return modules("corpora")
+    return modules("texts")
 
 
 def test_types_of_entities(readers, tmp_path):
