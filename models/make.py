@@ -35,6 +35,7 @@ from spacy_dynsel.cli.init_config import make_config
 HERE = Path(__file__).parent
 WORK = HERE.parent / "training" / "models"
 VERSION = "0.1.0"
+SPACY_VERSION = ">=3.8.7,<3.9.0"
 CLUSTERS = "words.clusters"
 sys.path.insert(0, str(HERE.parent / "benchmarks"))
 from training import run_measured  # noqa: E402
@@ -153,6 +154,8 @@ def finish(package: Package, trained: Path, work: Path) -> Language:
     nlp.meta.update(
         name=package.name,
         version=VERSION,
+        # Of spaCy, what the library itself needs.
+        spacy_version=SPACY_VERSION,
         description=about["description"],
         author="The spacy-dynsel developers",
         email="",

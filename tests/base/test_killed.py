@@ -134,7 +134,11 @@ def test_calibrate(nlp, tagger, overrides, tmp_path):
     files = [path for path in (tmp_path / "nlp").rglob("*") if path.is_file()]
     before = [path.read_bytes() for path in files]
     data = tmp_path / "data.spacy"
-    run_and_kill(lambda: calibrate(tmp_path / "nlp", data, max_loss=20), os, "fsync")
+    run_and_kill(
+        lambda: calibrate(tmp_path / "nlp", data, max_loss=20, unit="token"),
+        os,
+        "fsync",
+    )
     assert [path.read_bytes() for path in files] == before
 
 
@@ -187,7 +191,7 @@ def test_names_that_lead_elsewhere(nlp, tagger, overrides, tmp_path):
     cfg = tmp_path / "elsewhere" / "cfg"
     before = cfg.read_bytes()
     with pytest.raises(ValueError, match="DS201"):
-        calibrate(tmp_path / "nlp", tmp_path / "data.spacy", max_loss=20)
+        calibrate(tmp_path / "nlp", tmp_path / "data.spacy", max_loss=20, unit="token")
     assert cfg.read_bytes() == before
 
 
