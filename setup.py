@@ -15,6 +15,7 @@ MOD_NAMES = [
     "spacy_dynsel.spacy_io.annotations",
     "spacy_dynsel.tokenizer.cached",
     "spacy_dynsel.core.checksum",
+    "spacy_dynsel.core.compact",
     "spacy_dynsel.core.eisner",
     "spacy_dynsel.tokenizer.chunks",
     "spacy_dynsel.tasks.bilou.gazetteer",

@@ -9,7 +9,8 @@
     sections    32 bytes each: name (16), type (8), n_bytes u64
     the arrays, each at a multiple of 64 bytes, in the order of the sections
 
-All numbers are little-endian. The section "meta" is JSON, the others are arrays.
+All numbers are little-endian. The section "meta" is JSON, the others are arrays: as they
+are (type "uint32"), or in a form that takes fewer bytes ("uint32~s", see core.compact).
 """
 
 import json
@@ -22,11 +23,12 @@ import numpy as np
 
 from ..base.errors import Errors
 from .checksum import checksum
+from .compact import compact, expand
 from .large_pages import allocate
 
 MAGIC = b"DYNSEL\r\n"
 BYTE_ORDER = 0x01020304
-VERSION = 3
+VERSION = 4
 ALIGNMENT = 64
 DTYPES = ("uint8", "uint16", "uint32", "uint64")
 
@@ -59,19 +61,22 @@ def _describe(meta: Any) -> bytes:
 def dump_model(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     """Bring a model into the form of a file. Equal models give equal bytes."""
     text = _describe(meta)
-    sections = {"meta": np.frombuffer(text, dtype="uint8"), **arrays}
-    for name in sections:
+    sections = {"meta": ("uint8", text)}
+    for name, array in arrays.items():
         if len(name) > _MAX_NAME:
             raise ValueError(Errors.DS216.format(what=f"a section called '{name}'"))
+        letter, contents = compact(array)
+        dtype = array.dtype.name
+        sections[name] = (f"{dtype}~{letter}" if letter else dtype, contents)
     table = b"".join(
-        _SECTION.pack(name.encode("ascii"), array.dtype.name.encode(), array.nbytes)
-        for name, array in sections.items()
+        _SECTION.pack(name.encode("ascii"), kind.encode(), len(contents))
+        for name, (kind, contents) in sections.items()
     )
     parts = [bytes(_HEADER.size), table]
     size = _HEADER.size + len(table)
-    for array in sections.values():
-        parts += [bytes(_aligned(size) - size), np.ascontiguousarray(array).tobytes()]
-        size = _aligned(size) + array.nbytes
+    for _, contents in sections.values():
+        parts += [bytes(_aligned(size) - size), contents]
+        size = _aligned(size) + len(contents)
     data = np.frombuffer(bytearray(b"".join(parts)), dtype="uint8")
     header = (MAGIC, BYTE_ORDER, VERSION, size)
     _HEADER.pack_into(data.data, 0, *header, 0, len(sections))
@@ -88,8 +93,8 @@ def read_file(path: Path) -> np.ndarray:
 
 
 def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a model. The arrays are views of what read_file gave, or of a copy of bytes,
-    which start anywhere."""
+    """Read a model. Arrays that the file has as they are become views of what read_file
+    gave, or of a copy of bytes, which start anywhere."""
     if not isinstance(data, bytes | np.ndarray):
         raise ValueError(Errors.DS030)
     if isinstance(data, bytes):
@@ -109,7 +114,7 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise ValueError(Errors.DS031.format(expected=size, found=len(data)))
     if _checksum(data) != stored:
         raise ValueError(Errors.DS034)
-    sections = {}
+    sections: dict[str, np.ndarray] = {}
     position = _HEADER.size + n_sections * _SECTION.size
     if position > size:
         raise ValueError(Errors.DS035.format(what="its table of contents is too long"))
@@ -118,13 +123,23 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             data.data, _HEADER.size + i * _SECTION.size
         )
         key = name.rstrip(b"\0").decode("ascii", "replace")
-        type_name = dtype.rstrip(b"\0").decode("ascii", "replace")
+        kind = dtype.rstrip(b"\0").decode("ascii", "replace")
+        type_name, is_compact, letter = kind.partition("~")
         position = _aligned(position)
         if not key.isascii() or type_name not in DTYPES or position + n_bytes > size:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is invalid"))
-        if n_bytes % np.dtype(type_name).itemsize:
+        contents = data[position : position + n_bytes]
+        if is_compact:
+            array = expand(letter, contents, type_name)
+            if array is None:
+                raise ValueError(
+                    Errors.DS035.format(what=f"section '{key}' is invalid")
+                )
+            sections[key] = array
+        elif n_bytes % np.dtype(type_name).itemsize:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is cut"))
-        sections[key] = data[position : position + n_bytes].view(type_name)
+        else:
+            sections[key] = contents.view(type_name)
         position += n_bytes
     try:
         text = sections.pop("meta").tobytes()
