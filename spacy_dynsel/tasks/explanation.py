@@ -18,8 +18,10 @@ class Explanation(NamedTuple):
     stage (int): The stage in which the decision was made, from 1.
     n_templates (int): The number of templates that were read.
     contributions (dict): For each of them what it added to the label and to the
-        runner-up; under "one & other" what an induced pair of features added; under "bias", what was added to labels whatever the token; under
-        "first pass", what another model found that has read the token before.
+        runner-up; under "one & other" what an induced pair of features added; under
+        "bias", what was added to labels whatever the token; under "first pass", what
+        another model found that has read the token before; under "known lemma", what a
+        script got in the end because training data have the lemma that it makes.
     n_labels (int): The number of labels that were left for the last stage.
     """
 
@@ -65,6 +67,7 @@ class Explainer:
         valid: np.ndarray | None = None,
         given: dict[str, np.ndarray] | None = None,
         pairs: Sequence[tuple[int, int, np.ndarray]] = (),
+        preference: tuple[str, int] = ("", 0),
     ) -> Explanation:
         """Say how one decision was made.
 
@@ -74,6 +77,8 @@ class Explainer:
         given (dict): What else was added to each output before the first stage.
         pairs (Sequence): The ranks of the templates of induced pairs, and what each pair
             adds to each output.
+        preference (tuple): What was added to the label in the end, if others were ahead
+            until then, and how much.
         """
         scorer, outputs = self.scorer, self.outputs
         given = dict(given or {})
@@ -96,11 +101,18 @@ class Explainer:
                 break
             if self.n_candidates:
                 choices = self._keep(ranked, scores, stage)
+        late = {}
+        if label != ranked[0]:
+            name, added = preference
+            late[name] = np.where(np.arange(len(outputs)) == label, added, 0)
+            second = int(ranked[0])
+            lead = int(scores[label] + added - scores[second])
         contributions = {self.names[t]: parts[t] for t in range(end)}
         for earlier, later, row in pairs:
             if later < end:
                 contributions[f"{self.names[earlier]} & {self.names[later]}"] = row
         contributions.update(given)
+        contributions.update(late)
         return Explanation(
             label=outputs[label],
             lead=lead / scorer.scale,

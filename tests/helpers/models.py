@@ -43,6 +43,7 @@ def make_file(
     keys: Iterable[int] = (),
     classes: dict[int, int] | None = None,
     clusters: dict[int, int] | None = None,
+    others: Mapping[str, np.ndarray] | None = None,
     rng: np.random.Generator,
 ) -> bytes:
     """A model file with random weights.
@@ -52,6 +53,7 @@ def make_file(
     keys (Iterable[int]): The features that have weights; some others have, too, but
         none have if there are none of these.
     classes (dict), clusters (dict): The tables of the lexeme reader.
+    others (dict): What the task adds to the arrays.
     """
     chosen = set(keys)
     if chosen:
@@ -73,4 +75,6 @@ def make_file(
             [table[key] for key in sorted(table)], dtype="uint32"
         )
     part = {"templates": templates.to_lines(), "scale": 16.0}
-    return dump_model({**meta, "parts": {"templates": part}}, arrays)
+    return dump_model(
+        {**meta, "parts": {"templates": part}}, {**arrays, **(others or {})}
+    )

@@ -13,6 +13,8 @@ from helpers.reference import (
     mix,
 )
 from spacy_dynsel.base.templates import Template
+from spacy_dynsel.core.model_file import load_model
+from spacy_dynsel.tasks.lemmas.known import KNOWN_LEAD, find_key
 from spacy_dynsel.tasks.lemmas.scripts import read_script
 
 SPACE, NONE = 0xFFFF, 0xFFFE
@@ -20,6 +22,12 @@ SPACE, NONE = 0xFFFF, 0xFFFE
 
 class ReferenceLemmatizer(ReferenceTagger):
     """Reads its weights as the tagger's reference does."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        meta, arrays = load_model(data)
+        self.reads_pos: bool = meta["reads_pos"]
+        self.known = set(arrays["known"].tolist())
 
     def find_key(self, template: Template, token: Token) -> int:
         morph = str(token.morph)
@@ -53,7 +61,12 @@ class ReferenceLemmatizer(ReferenceTagger):
                 lead = best - others[0] if others else float("inf")
                 if lead >= np.ceil(margin * float(np.float32(self.scale))):
                     break
-        label = valid[int(np.argmax(scores[valid]))]
+        ranked = sorted(valid, key=lambda label: -scores[label])
+        limit = scores[ranked[0]] - np.ceil(KNOWN_LEAD * self.scale)
+        close = [label for label in ranked if scores[label] > limit]
+        pos = token.pos if self.reads_pos else 0
+        known = [label for label in close if find_key(lemmas[label], pos) in self.known]
+        label = (known or ranked)[0]
         return label, lemmas[label], rank
 
     def lemmatize_all(self, doc: Doc, margin: float) -> list[tuple[int, str, int]]:

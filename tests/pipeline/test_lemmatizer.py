@@ -432,6 +432,39 @@ def test_margins(nlp, lemmatizer, examples):
             lemmatizer.margin = bad
 
 
+def test_a_known_lemma_is_preferred(nlp):
+    """Of scripts that are nearly as good, the one wins whose lemma was learned from, and
+    explanations say so."""
+    pairs = [
+        ("walked", "walk"),
+        ("talked", "talk"),
+        ("asked", "ask"),
+        ("votes", "vote"),
+    ]
+    pairs += [("liked", "like"), ("hoped", "hope"), ("visits", "visit")]
+    examples = [
+        Example(without_lemmas(gold), gold)
+        for form, lemma in pairs
+        for gold in [Doc(nlp.vocab, words=[form], pos=["VERB"], lemmas=[lemma])]
+    ]
+    lemmatizer = train_lemmatizer(nlp, examples)
+    words = ["voted", "visited", "Voted"]
+    verbs = Doc(nlp.vocab, words=words, pos=["VERB"] * 3)
+    assert lemmas_of([lemmatizer(verbs)]) == [["vote", "visit", "vote"]]
+    helped = [
+        why for why in lemmatizer.explain(verbs) if "known lemma" in why.contributions
+    ]
+    assert helped
+    for why in helped:
+        ours, others = np.sum(list(why.contributions.values()), axis=0)
+        assert ours - others == pytest.approx(why.lead)
+        assert why.lead >= 0 and why.contributions["known lemma"][1] == 0
+    # It is known as a verb only.
+    nouns = Doc(nlp.vocab, words=words, pos=["NOUN"] * 3)
+    for why in lemmatizer.explain(nouns):
+        assert "known lemma" not in why.contributions
+
+
 def test_explanations_add_up(nlp, lemmatizer, examples):
     for doc in fresh(examples):
         batch = lemmatizer.predict([doc])

@@ -7,6 +7,7 @@ from spacy.tokens import Doc
 from ...core.forms.cached import CachedScorer
 from ...spacy_io.lexemes import LexemeReader
 from .cache import LemmaCache
+from .known import KnownLemmas
 from .script_set import ScriptSet
 from .tables import Tables
 
@@ -39,6 +40,8 @@ def predict(
     scorer: CachedScorer,
     scripts: ScriptSet,
     tables: Tables | None,
+    known: KnownLemmas,
+    known_lead: int,
     reads_pos: bool,
     n_threads: int,
     with_leads: bool = False,

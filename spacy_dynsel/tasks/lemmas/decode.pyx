@@ -78,6 +78,8 @@ cdef class LemmaRun(DocRun):
     cdef ScriptSet scripts
     cdef CachedScorer scorer
     cdef object tables       # see Tables, or None
+    cdef object known        # see KnownLemmas
+    cdef int known_lead
     cdef bint reads_pos
     cdef vector[int] margins
     cdef uint16_t* labels
@@ -107,6 +109,8 @@ def predict(
     CachedScorer scorer not None,
     ScriptSet scripts not None,
     tables,
+    known,
+    int known_lead,
     bint reads_pos,
     int n_threads,
     bint with_leads=False,
@@ -115,6 +119,8 @@ def predict(
 
     cache (LemmaCache): What was found before, by all that follows.
     tables (Tables): What is not to be decided, or None.
+    known (KnownLemmas): Lemmas that were learned from.
+    known_lead (int): By how much a script may be behind whose lemma is not known.
     reads_pos (bool): Whether decisions look at parts of speech and features.
     n_threads (int): How many threads to use at most. The result does not depend on it.
     with_leads (bool): Whether to say how sure the decisions are.
@@ -142,6 +148,8 @@ def predict(
         run.scripts = scripts
         run.scorer = scorer
         run.tables = tables
+        run.known = known
+        run.known_lead = known_lead
         run.reads_pos = reads_pos
         run.labels = &label_view[0]
         run.lemmas = &lemma_view[0]
@@ -246,6 +254,7 @@ cdef int make_lemma(
     cdef vector[score_t] scores
     cdef vector[score_t] limits
     cdef vector[int] valid
+    cdef uint8_t pos = word.pos if run.reads_pos else 0
     cdef int label
     found.label = NO_LEMMA_C
     found.lemma = 0
@@ -266,8 +275,8 @@ cdef int make_lemma(
         limits[label] = 32767
     atoms.resize(len(run.reader.columns) + 2)
     fill_atoms(
-        doc, token, owner, run.reader, word.pos if run.reads_pos else 0,
-        word.morph if run.reads_pos else 0, atoms.data(),
+        doc, token, owner, run.reader, pos, word.morph if run.reads_pos else 0,
+        atoms.data(),
     )
     context.lexemes = NULL
     context.dynamic = atoms.data()
@@ -275,13 +284,30 @@ cdef int make_lemma(
     decision = decide(
         &scorer.c, &context, limits.data(), run.margins.data(), scores.data()
     )
-    found.label = <uint16_t>decision.label
+    label = prefer_known(run, form, pos, decision.label, valid, scores)
+    found.label = <uint16_t>label
     found.stage = <uint8_t>decision.stage
-    found.lead = find_lead(
-        scores.data(), limits.data(), scorer.c.width, decision.label
-    )
-    found.lemma = get_string_id(run.scripts.apply(decision.label, form))
+    found.lead = find_lead(scores.data(), limits.data(), scorer.c.width, label)
+    found.lemma = get_string_id(run.scripts.apply(label, form))
     return 0
+
+
+cdef int prefer_known(
+    LemmaRun run, str form, int pos, int best, vector[int]& valid,
+    vector[score_t]& scores,
+) except -1:
+    """Let a script win that is not far behind the best one, if it makes a lemma that is
+    known, and the best one does not. RETURNS: The script that is left."""
+    cdef int label
+    cdef int limit = scores[best] - run.known_lead
+    close = sorted([(-scores[label], label) for label in valid if scores[label] > limit])
+    if len(close) == 1 or run.known.has(run.scripts.apply(best, form), pos):
+        return best
+    for _, label in close:
+        if run.known.has(run.scripts.apply(label, form), pos):
+            scores[label] = <score_t>min(scores[label] + run.known_lead, 32767)
+            return label
+    return best
 
 
 cdef int fill_atoms(

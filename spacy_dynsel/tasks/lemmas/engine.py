@@ -25,6 +25,8 @@ from ..word_tables import NO_TABLE
 from .cache import LemmaCache
 from .decode import LemmaBatch, predict
 from .gold import GoldLemmas, without_lemmas
+from .known import KNOWN_LEAD, KnownLemmas, load_known
+from .known import SECTION as KNOWN
 from .script_set import ScriptSet
 from .scripts import read_script
 from .tables import SECTION, Tables, load_tables
@@ -54,6 +56,7 @@ class LemmaSnapshot(Snapshot):
 
     scripts (ScriptSet): The labels.
     tables (Tables): Lemmas that are given, or None.
+    known (KnownLemmas): Lemmas that were learned from.
     reads_pos (bool): Whether decisions look at parts of speech and features.
     """
 
@@ -63,11 +66,13 @@ class LemmaSnapshot(Snapshot):
         reader: Any,
         scorers: dict[str, Any],
         tables: Tables | None,
+        known: KnownLemmas,
         reads_pos: bool,
     ) -> None:
         super().__init__(scripts.labels, reader, scorers)
         self.scripts = scripts
         self.tables = tables
+        self.known = known
         self.reads_pos = reads_pos
         self._cache: LemmaCache | None = None
 
@@ -126,6 +131,7 @@ class LemmaEngine(Engine):
     def _reset(self) -> None:
         super()._reset()
         self.tables: Tables | None = None
+        self.known = KnownLemmas()
         # Whether words had parts of speech when they were learned from; if not, these
         # are not looked at.
         self.reads_pos = False
@@ -154,6 +160,12 @@ class LemmaEngine(Engine):
 
     def _learn(self, batch: list[GoldLemmas], drop: float) -> float:
         items, numbers = self._find_items(batch)
+        self.known = self.known.add(
+            (lemma, pos if self.reads_pos else 0)
+            for gold in batch
+            for lemma, pos in zip(gold.lemmas, gold.pos.tolist(), strict=True)
+            if lemma is not None
+        )
         return items.update(self.main.learners[0], numbers, drop)
 
     def find_unreachable(self, batch: Sequence[GoldLemmas]) -> tuple[str, str] | None:
@@ -209,6 +221,8 @@ class LemmaEngine(Engine):
             scorer,
             snapshot.scripts,
             snapshot.tables,
+            snapshot.known,
+            math.ceil(KNOWN_LEAD * scorer.scale),
             snapshot.reads_pos,
             n_threads,
             with_leads,
@@ -281,10 +295,13 @@ class LemmaEngine(Engine):
             Explanation(OTHERS.get(label, ""), math.inf, "", 0, 0, {})
             for label in labels
         ]
+        preference = ("known lemma", math.ceil(KNOWN_LEAD * scorer.scale))
         explained = zip(gold.words, *items.explain(scorer, numbers), strict=True)
         for word, parts, choices, pairs in explained:
             if labels[word] not in OTHERS:
-                explanations[word] = explain(parts, labels[word], choices, pairs=pairs)
+                explanations[word] = explain(
+                    parts, labels[word], choices, pairs=pairs, preference=preference
+                )
         return explanations
 
     def _get_arguments(self) -> dict[str, Any]:
@@ -292,7 +309,12 @@ class LemmaEngine(Engine):
 
     def _make_snapshot(self, scorers: dict[str, Any]) -> LemmaSnapshot:
         return LemmaSnapshot(
-            self._get_scripts(), self._reader, scorers, self.tables, self.reads_pos
+            self._get_scripts(),
+            self._reader,
+            scorers,
+            self.tables,
+            self.known,
+            self.reads_pos,
         )
 
     def _get_scripts(self) -> ScriptSet:
@@ -305,7 +327,9 @@ class LemmaEngine(Engine):
         return {"cardinalities": {}}
 
     def _get_extra(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        arrays = {} if self.tables is None else {SECTION: self.tables.to_array()}
+        arrays = {KNOWN: self.known.to_array()}
+        if self.tables is not None:
+            arrays[SECTION] = self.tables.to_array()
         return {"reads_pos": self.reads_pos}, arrays
 
     def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -315,4 +339,5 @@ class LemmaEngine(Engine):
             "its scripts are malformed",
         )
         self.reads_pos = meta["reads_pos"]
+        self.known = load_known(arrays)
         self.tables = load_tables(arrays)

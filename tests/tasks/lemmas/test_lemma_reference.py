@@ -13,6 +13,8 @@ from helpers.reference_lemmas import NONE, SPACE, ReferenceLemmatizer
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import default_templates, parse_templates
 from spacy_dynsel.tasks.lemmas.engine import OTHERS, PLACES, LemmaEngine
+from spacy_dynsel.tasks.lemmas.known import KnownLemmas
+from spacy_dynsel.tasks.lemmas.scripts import read_script
 
 NLP = spacy.blank("en")
 WORDS = [
@@ -46,18 +48,34 @@ def make_engine(templates, labels, docs, seed=0, *, reads_pos=True):
     """An engine with random weights, and the reference with the same."""
     rng = np.random.default_rng(seed)
     meta = {"task": "lemmas", "labels": labels, "reads_pos": reads_pos}
-    empty = ReferenceLemmatizer(make_file(meta, templates, len(labels), rng=rng))
+    known = find_some_lemmas(labels, docs, rng) if reads_pos else KnownLemmas()
+    others = {"known": known.to_array()}
+    file = make_file(meta, templates, len(labels), others=others, rng=rng)
+    empty = ReferenceLemmatizer(file)
     keys = {
         empty.find_key(template, token)
         for doc in docs
         for token in doc
         for template in templates.templates
     }
-    data = make_file(meta, templates, len(labels), keys=keys, rng=rng)
+    data = make_file(meta, templates, len(labels), keys=keys, others=others, rng=rng)
     engine = LemmaEngine(templates, LearnerSettings())
     engine.max_lexemes = 1000
     engine.from_bytes(data)
     return engine, ReferenceLemmatizer(data)
+
+
+def find_some_lemmas(labels, docs, rng):
+    """Some of the lemmas that the words of docs can have."""
+    scripts = [read_script(label) for label in labels]
+    lemmas = {
+        (script.apply(token.text), token.pos)
+        for doc in docs
+        for token in doc
+        for script in scripts
+    }
+    possible = sorted(lemma for lemma in lemmas if lemma[0] is not None)
+    return KnownLemmas().add(one for one in possible if rng.random() < 0.3)
 
 
 def check(engine, reference, docs, margin):
