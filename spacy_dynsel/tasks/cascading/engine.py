@@ -312,4 +312,6 @@ class CascadeEngine(LabellingEngine):
         return {}
 
     def _make_history(self) -> Any:
-        raise NotImplementedError
+        raise ValueError(
+            SystemErrors.DS247.format(name=self.task, what="history of labels")
+        )
