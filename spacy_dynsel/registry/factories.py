@@ -94,12 +94,12 @@ def make_tagger(
 DEFAULT_MORPHOLOGIZER_MODEL = {
     "@architectures": "spacy_dynsel.DynamicMorphologizer.v1",
     "seeds": 1,
-    "class_min_count": 10,
-    "class_min_share": 0.4,
+    "class_min_count": 6,
+    "class_min_share": 0.2,
     "folds": None,
     "resources": None,
     "templates": _templates("morphologizer"),
-    "learner": _learner(margin=15.0, prune=2.1, **labelling.DEFAULTS),
+    "learner": _learner(margin=15.0, prune=1.6, **labelling.DEFAULTS),
 }
 
 
