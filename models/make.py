@@ -51,13 +51,13 @@ TAG_TEMPLATES = [
 # most of the room. models/prune.py shows what each setting costs on development data.
 SMALLER = {
     "tagger.model.learner.cutoff": 2,
-    "tagger.model.learner.prune": 2.0,
+    "tagger.model.learner.prune": 2.7,
     "morphologizer.model.learner.cutoff": 2,
     "morphologizer.model.learner.prune": 3.5,
     "parser.model.learner.cutoff": 2,
-    "parser.model.learner.prune": 2.5,
+    "parser.model.learner.prune": 2.75,
     "parser.model.label_learner.cutoff": 2,
-    "parser.model.label_learner.prune": 2.5,
+    "parser.model.label_learner.prune": 3.75,
     "ner.model.learner.cutoff": 2,
 }
 QUICK = {"parser.model.seeds": 1, "parser.model.folds": 2, "ner.model.seeds": 1}

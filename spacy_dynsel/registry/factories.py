@@ -99,7 +99,7 @@ DEFAULT_MORPHOLOGIZER_MODEL = {
     "folds": None,
     "resources": None,
     "templates": _templates("morphologizer"),
-    "learner": _learner(margin=15.0, prune=1.6, **labelling.DEFAULTS),
+    "learner": _learner(margin=15.0, prune=1.8, **labelling.DEFAULTS),
 }
 
 
