@@ -40,6 +40,7 @@ from load import make_text, read_words, resident_kb
 from saving import save_results
 from spacy_dynsel.annotating.files import plan
 from spacy_dynsel.annotating.jobs import run_job
+from spacy_dynsel.annotating.workers import make_environment
 from spacy_dynsel.cli.init_config import make_config
 from spacy_dynsel.corpus import Annotator
 from spacy_dynsel.corpus.conll import Columns, make_docs, read_columns, read_conllu
@@ -291,7 +292,8 @@ def main() -> None:
         msg.text(f"bytes a token: {sizes[0]:.2f} in, {sizes[1]:.2f} out")
         command = [sys.executable, __file__, "--run", "new", "--pipeline", pipeline]
         command += ["--folder", name, "--new-tokens", str(args.new_tokens)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+        env = make_environment()
+        done = subprocess.run(command, stdout=subprocess.PIPE, env=env, check=True)
         highest = json.loads(done.stdout.splitlines()[-1])
         results["memory"] = highest
         shown = ", ".join(f"{one:.0f}" for one in highest)

@@ -139,14 +139,21 @@ class Worker(threading.Thread):
         self._process = None
 
     def _start_process(self) -> "subprocess.Popen[str]":
-        path = os.pathsep.join(one for one in sys.path if one)
         return subprocess.Popen(
             [sys.executable, "-m", "spacy_dynsel.annotating.workers"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf8",
-            env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf8"},
+            env=make_environment(),
         )
+
+
+def make_environment() -> dict[str, str]:
+    """The environment of a process that annotates."""
+    path = os.pathsep.join(one for one in sys.path if one)
+    # What Arrow's own pools keep for later takes 40 MB.
+    pool = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+    return {**pool, **os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf8"}
 
 
 def serve(jobs: Iterable[str], answers: IO[str]) -> None:
