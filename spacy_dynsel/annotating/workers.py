@@ -13,6 +13,7 @@ from typing import IO, Any, TypeAlias
 
 from ..base.corpus_errors import CorpusErrors
 from .jobs import Job, run_job
+from .pipelines import describe
 
 # A share that is done, what is wrong, or the numbers of documents, tokens and errors.
 Result: TypeAlias = float | str | tuple[int, int, int]
@@ -50,8 +51,8 @@ def run_here(jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
     for job in jobs:
         try:
             yield job, run_job(job)
-        except (ValueError, OSError) as error:
-            yield job, str(error)
+        except Exception as error:
+            yield job, describe(error)
 
 
 class Worker(threading.Thread):
@@ -165,8 +166,8 @@ def serve(jobs: Iterable[str], answers: IO[str]) -> None:
     for line in jobs:
         try:
             result: Any = run_job(Job.from_json(line), lambda share: tell(float(share)))
-        except (ValueError, OSError) as error:
-            result = str(error)
+        except Exception as error:
+            result = describe(error)
         tell(result)
 
 
