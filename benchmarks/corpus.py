@@ -60,6 +60,12 @@ DOC_LENGTH = 40
 SHARE_NEW = 0.25
 N_PARTS = 5
 N_GROUPS = 4
+# What two processes are compared with.
+OTHERS = (
+    "annotate_files, 1 process",
+    "nlp.pipe, n_process=2",
+    "spacy apply -b 1000",
+)
 
 
 def make_pipeline(data: Path) -> Path:
@@ -287,6 +293,14 @@ def main() -> None:
                 header=header,
                 divider=True,
             )
+            speeds = {name: one["tokens_s_by_cpu"] for name, one in table.items()}
+            ratios = {
+                name: speeds["annotate_files, 2 processes"] / speeds[name]
+                for name in OTHERS
+            }
+            results["ratios"] = ratios
+            shown = ", ".join(f"{x:.2f} of {name}" for name, x in ratios.items())
+            msg.text(f"two processes, by CPU time: {shown}")
         sizes = count_bytes(pipeline, texts, folder / "sizes")
         results["bytes_a_token"] = sizes
         msg.text(f"bytes a token: {sizes[0]:.2f} in, {sizes[1]:.2f} out")

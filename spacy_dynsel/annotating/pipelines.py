@@ -107,8 +107,7 @@ def without_collection() -> Iterator[None]:
 
 
 def give_back_memory() -> None:
-    """Let the system have what nobody uses any more. Without this, a process would take a
-    few megabytes more with each pipeline that it loads anew."""
+    """Let the system have what nobody uses any more."""
     gc.collect()
     # Only the C library of GNU has it.
     trim = (

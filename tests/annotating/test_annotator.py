@@ -159,6 +159,9 @@ def test_error_rows_become_empty_docs(annotator, nlp):
         ({}, {"id": [1.5], "text": ["a"]}, "DS313"),
         ({}, {"id": ["1", None], "text": ["a", "b"]}, "DS313"),
         ({"columns": ("tags",)}, {}, "DS311"),
+        ({"keep": ("text", "id")}, {}, "DS329.*'id'"),
+        ({"keep": ("tag",)}, {}, "DS329"),
+        ({"keep": ("tag_confidence",), "confidence": True}, {}, "DS329"),
         ({"max_rows": 0}, {}, "DS022"),
     ],
 )
@@ -219,6 +222,11 @@ def test_words_are_forgotten_and_pipelines_renewed(annotator, monkeypatch):
     few = make_annotator(annotator.pipeline, max_rows=30)
     assert few(make_table(make_texts(90))).equals(expected)
     assert loaded.nlp is not before
+
+
+def test_what_is_kept_is_there_once(annotator):
+    kept = make_annotator(annotator.pipeline, columns=(), keep=["text", "text"])
+    assert kept(make_table(TEXTS)).column_names == ["id", "n_tokens", "error", "text"]
 
 
 def test_huge_texts_leave_no_words(annotator, monkeypatch):
