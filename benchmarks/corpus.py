@@ -40,6 +40,7 @@ from load import make_text, read_words, resident_kb
 from saving import save_results
 from spacy_dynsel.annotating.files import plan
 from spacy_dynsel.annotating.jobs import run_job
+from spacy_dynsel.annotating.workers import make_environment
 from spacy_dynsel.cli.init_config import make_config
 from spacy_dynsel.corpus import Annotator
 from spacy_dynsel.corpus.conll import Columns, make_docs, read_columns, read_conllu
@@ -59,6 +60,12 @@ DOC_LENGTH = 40
 SHARE_NEW = 0.25
 N_PARTS = 5
 N_GROUPS = 4
+# What two processes are compared with.
+OTHERS = (
+    "annotate_files, 1 process",
+    "nlp.pipe, n_process=2",
+    "spacy apply -b 1000",
+)
 
 
 def make_pipeline(data: Path) -> Path:
@@ -286,12 +293,21 @@ def main() -> None:
                 header=header,
                 divider=True,
             )
+            speeds = {name: one["tokens_s_by_cpu"] for name, one in table.items()}
+            ratios = {
+                name: speeds["annotate_files, 2 processes"] / speeds[name]
+                for name in OTHERS
+            }
+            results["ratios"] = ratios
+            shown = ", ".join(f"{x:.2f} of {name}" for name, x in ratios.items())
+            msg.text(f"two processes, by CPU time: {shown}")
         sizes = count_bytes(pipeline, texts, folder / "sizes")
         results["bytes_a_token"] = sizes
         msg.text(f"bytes a token: {sizes[0]:.2f} in, {sizes[1]:.2f} out")
         command = [sys.executable, __file__, "--run", "new", "--pipeline", pipeline]
         command += ["--folder", name, "--new-tokens", str(args.new_tokens)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+        env = make_environment()
+        done = subprocess.run(command, stdout=subprocess.PIPE, env=env, check=True)
         highest = json.loads(done.stdout.splitlines()[-1])
         results["memory"] = highest
         shown = ", ".join(f"{one:.0f}" for one in highest)

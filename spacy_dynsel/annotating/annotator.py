@@ -99,6 +99,14 @@ class Annotator:
             if name not in ANNOTATIONS:
                 known = ", ".join(ANNOTATIONS)
                 raise ValueError(CorpusErrors.DS311.format(name=name, known=known))
+        object.__setattr__(self, "keep", tuple(dict.fromkeys(self.keep)))
+        if twice := [name for name in self.keep if name in self.schema.names]:
+            raise ValueError(
+                CorpusErrors.DS329.format(
+                    wanted="columns to keep whose names are not those of annotations",
+                    found=", ".join(map(repr, twice)),
+                )
+            )
         for name in ("max_rows", "max_chars", "max_length"):
             check_number(name, getattr(self, name), 1, 1 << 30)
 

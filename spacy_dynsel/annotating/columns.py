@@ -22,6 +22,7 @@ from spacy.parts_of_speech import NAMES as PARTS_OF_SPEECH
 from spacy.strings import StringStore
 from spacy.tokens import Doc
 
+from ..spacy_io.annotations import read_columns
 from .schema import CONFIDENCES, ENT_CONFIDENCE, ENTITIES, PROBABILITIES
 
 STRING_ATTRIBUTES = {"tag": TAG, "pos": POS, "morph": MORPH, "lemma": LEMMA, "dep": DEP}
@@ -57,13 +58,9 @@ class DocColumns:
         self.is_missing = np.array([doc is None for doc in docs], dtype=bool)
         self.offsets = np.zeros(len(docs) + 1, dtype="i4")
         np.cumsum(self.lengths, out=self.offsets[1:])
-        # An attribute alone would give arrays of one dimension.
-        wanted = [*self.attributes, *(IDX, LENGTH)][: max(2, len(self.attributes))]
-        read = [doc.to_array(wanted) for doc in docs if doc is not None]
-        rows = np.concatenate(read) if read else np.zeros((0, len(wanted)), "u8")
-        # One after the other, each is read much faster.
-        columns = np.ascontiguousarray(rows.T)
-        self.values = dict(zip(wanted, columns, strict=True))
+        found = [doc for doc in docs if doc is not None]
+        columns = read_columns(found, self.attributes)
+        self.values = dict(zip(self.attributes, columns, strict=True))
 
     def read(self) -> dict[str, pa.Array]:
         """All columns; null where a Doc has no annotation of a kind."""

@@ -1,8 +1,10 @@
 """The pipelines of this process: each is loaded once, on first use, and annotates in
 memory zones."""
 
+import ctypes
 import gc
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +23,11 @@ from ..tokenizer.cached import CachedTokenizer
 from ..zones import exclusive
 from .journal import Watched
 
-# A zone forgets its words, and finding them anew takes longer than all the rest. The
-# words of the first texts are found outside of zones, and stay.
-WARM_CHARACTERS = 500_000
+# A zone forgets its words, and finding them anew takes longer than all the rest. So the
+# first texts are annotated outside of zones, until so many strings have come that stay;
+# but not a text, or a batch, that might bring far more of them at once.
+MAX_KEPT = 25_000
+MAX_CHARS_KEPT = 500_000
 # spaCy's tables keep a place for each word that a zone has forgotten. From this many on,
 # a new pipeline takes less than they do.
 MAX_FORGOTTEN = 200_000
@@ -49,14 +53,15 @@ class LoadedPipeline:
         self.key = key
         self.lock = new_lock()
         self._nlp: Language | None = None
-        self._n_warm = 0
+        self._is_busy = False
+        self._n_kept = 0
         self._n_forgotten = 0
 
     @property
     def nlp(self) -> Language:
         if self._nlp is None:
             self._nlp = load(self.key)
-            self._n_warm = self._n_forgotten = 0
+            self._n_kept = self._n_forgotten = 0
         return self._nlp
 
     @contextmanager
@@ -66,30 +71,50 @@ class LoadedPipeline:
         texts (Sequence[str]): What is to be annotated.
         """
         with self.lock:
-            if self._nlp is not None and (
-                self._n_forgotten > MAX_FORGOTTEN or self._nlp.vocab.in_memory_zone
-            ):
-                # The latter is what a fork finds that came while a thread annotated.
+            if self._is_busy or self._n_forgotten > MAX_FORGOTTEN:
+                # The former is what a fork finds that came while a thread annotated.
                 self._nlp = None
-                gc.collect()
+                give_back_memory()
             nlp = self.nlp
-            self._warm(nlp, texts)
-            n_before = len(nlp.vocab.strings)
-            with exclusive(nlp):
-                yield nlp
-                self._n_forgotten += len(nlp.vocab.strings) - n_before
+            strings = nlp.vocab.strings
+            n_before = len(strings)
+            n_chars = sum(len(text) for text in texts if text is not None)
+            self._is_busy = True
+            try:
+                with without_collection():
+                    if self._n_kept < MAX_KEPT and n_chars <= MAX_CHARS_KEPT:
+                        yield nlp
+                        self._n_kept += len(strings) - n_before
+                    else:
+                        with exclusive(nlp):
+                            yield nlp
+                            self._n_forgotten += len(strings) - n_before
+            finally:
+                self._is_busy = False
 
-    def _warm(self, nlp: Language, texts: Sequence[str | None]) -> None:
-        for text in texts:
-            if self._n_warm >= WARM_CHARACTERS:
-                return
-            if text:
-                self._n_warm += len(text)
-                try:
-                    nlp.tokenizer(text)
-                except Exception:
-                    # It will be known which text that was.
-                    continue
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Let nobody look for garbage. Thousands of Docs make Python do so time and again,
+    and walk over all that a pipeline has."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
+
+
+def give_back_memory() -> None:
+    """Let the system have what nobody uses any more."""
+    gc.collect()
+    # Only the C library of GNU has it.
+    trim = (
+        getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    )
+    if trim is not None:
+        trim(0)
 
 
 _pipelines: dict[PipelineKey, LoadedPipeline] = {}
@@ -105,7 +130,8 @@ def load(key: PipelineKey) -> Language:
     if key.code:
         util.import_file("dynsel_code", key.code)
     try:
-        nlp = util.load_model(key.name, disable=list(key.disable))
+        with without_collection():
+            nlp = util.load_model(key.name, disable=list(key.disable))
     except (OSError, ValueError, ImportError) as error:
         raise ValueError(Errors.DS137.format(path=key.name, reason=error)) from error
     if type(nlp.tokenizer) is Tokenizer:

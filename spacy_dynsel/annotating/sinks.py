@@ -93,7 +93,13 @@ class JsonlSink(LineSink):
         fields = json.loads(row.pop(META, None) or "{}")
         if clash := {name: fields.pop(name) for name in list(fields) if name in row}:
             fields[META] = clash
-        return json.dumps({**fields, **row}, ensure_ascii=False) + "\n"
+        line = json.dumps({**fields, **row}, ensure_ascii=False)
+        try:
+            line.encode()
+        except UnicodeEncodeError:
+            # Half of a character among the fields of others.
+            line = json.dumps({**fields, **row})
+        return line + "\n"
 
 
 class ConlluSink(LineSink):

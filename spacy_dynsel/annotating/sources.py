@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -165,7 +166,7 @@ def read_part(
     )
     try:
         yield from read(part, annotator, id_column)
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         raise ValueError(
             CorpusErrors.DS322.format(path=part.path, reason=error)
         ) from error
@@ -277,7 +278,7 @@ def _check_fields(part: Part, line: bytes, text_column: str) -> None:
     """If the first line has a text of another name, so have all of them."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     if isinstance(found, dict) and text_column not in found:
         raise ValueError(
@@ -295,24 +296,31 @@ def _parse_json(
     line: bytes, number: str, annotator: Annotator, id_column: str | None, place: int
 ) -> tuple[str, str | None, str | None, str]:
     """The id, the text, what is wrong, and the other fields."""
-    text_column = annotator.text_column
+    text, rest = None, ""
     try:
         found = json.loads(line)
-        text = found.pop(text_column)
-        if text is not None:
-            text.encode()
+        if not isinstance(found, dict):
+            raise TypeError(f"it is of type {type(found).__name__}")
         name = found.pop("id" if id_column is None else id_column, None)
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        if name is not None:
+            # Halves of characters can be written in JSON, and nowhere else.
+            str(name).encode()
+            number = str(name)
+        text = found.pop(annotator.text_column)
+        rest = json.dumps(found, ensure_ascii=True) if found else ""
+        if isinstance(text, str):
+            text.encode()
+        elif text is not None:
+            raise TypeError(f"the text is of type {type(text).__name__}")
+        if id_column and name is None:
+            raise ValueError(f"there is no id in '{id_column}'")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
-        message = CorpusErrors.DS323.format(line=place, name=text_column, reason=reason)
-        return number, None, message, ""
-    if id_column and name is None:
         message = CorpusErrors.DS323.format(
-            line=place, name=text_column, reason=f"there is no id in '{id_column}'"
+            line=place, name=annotator.text_column, reason=reason
         )
-        return number, None, message, json.dumps(found, ensure_ascii=True)
-    rest = json.dumps(found, ensure_ascii=True) if found else ""
-    return number if name is None else str(name), text, None, rest
+        return number, None, message, rest
+    return number, text, None, rest
 
 
 def _read_docbin(

@@ -13,11 +13,20 @@ from typing import IO, Any, TypeAlias
 
 from ..base.corpus_errors import CorpusErrors
 from .jobs import Job, run_job
+from .pipelines import describe
 
 # A share that is done, what is wrong, or the numbers of documents, tokens and errors.
 Result: TypeAlias = float | str | tuple[int, int, int]
 # A document that kills processes is found after two deaths, then it is set aside.
 MAX_DEATHS = 40
+# What an allocator keeps for later adds up. Arrow's own takes 40 MB, and that of GNU's C
+# library 5 MB more with each pipeline that is loaded anew, unless large blocks go back to
+# the system at once.
+ALLOCATORS = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 20),
+}
 
 
 def run_jobs(jobs: list[Job], processes: int) -> Iterator[tuple[Job, Result]]:
@@ -50,8 +59,8 @@ def run_here(jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
     for job in jobs:
         try:
             yield job, run_job(job)
-        except (ValueError, OSError) as error:
-            yield job, str(error)
+        except Exception as error:
+            yield job, describe(error)
 
 
 class Worker(threading.Thread):
@@ -139,14 +148,20 @@ class Worker(threading.Thread):
         self._process = None
 
     def _start_process(self) -> "subprocess.Popen[str]":
-        path = os.pathsep.join(one for one in sys.path if one)
         return subprocess.Popen(
             [sys.executable, "-m", "spacy_dynsel.annotating.workers"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf8",
-            env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf8"},
+            env=make_environment(),
         )
+
+
+def make_environment() -> dict[str, str]:
+    """The environment of a process that annotates."""
+    path = os.pathsep.join(one for one in sys.path if one)
+    apart = {"PYTHONPATH": path, "PYTHONIOENCODING": "utf8"}
+    return {**ALLOCATORS, **os.environ, **apart}
 
 
 def serve(jobs: Iterable[str], answers: IO[str]) -> None:
@@ -158,8 +173,8 @@ def serve(jobs: Iterable[str], answers: IO[str]) -> None:
     for line in jobs:
         try:
             result: Any = run_job(Job.from_json(line), lambda share: tell(float(share)))
-        except (ValueError, OSError) as error:
-            result = str(error)
+        except Exception as error:
+            result = describe(error)
         tell(result)
 
 

@@ -1,5 +1,18 @@
 """Reading and writing what components set: tags, morphology, entities, trees."""
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
+from spacy.attrs cimport (
+    DEP,
+    ENT_IOB,
+    ENT_TYPE,
+    HEAD,
+    IDX,
+    LEMMA,
+    LENGTH,
+    MORPH,
+    POS,
+    SENT_START,
+    TAG,
+)
 from spacy.parts_of_speech cimport univ_pos_t
 from spacy.structs cimport TokenC
 from spacy.tokens.doc cimport Doc, set_children_from_heads
@@ -292,3 +305,71 @@ def read_entities(Doc doc not None) -> tuple:
         iob_view[i] = doc.c[i].ent_iob
         type_view[i] = doc.c[i].ent_type
     return iobs, types
+
+
+def read_columns(list docs not None, list attributes not None):
+    """Attributes of the tokens of many docs, as Doc.to_array has those of one.
+
+    docs (list[Doc]): The docs.
+    attributes (list[int]): Of spacy.attrs, those in `COLUMNS`.
+    RETURNS (array): A row for each attribute, with a value for each token of all docs.
+    """
+    cdef Doc doc
+    cdef int attribute
+    cdef Py_ssize_t offset = 0
+    cdef Py_ssize_t k
+    if not COLUMNS.issuperset(attributes):
+        raise ValueError(Errors.DS216.format(what="the attributes of tokens"))
+    result = np.empty((len(attributes), count_tokens(docs)), dtype="uint64")
+    cdef uint64_t[:, ::1] values = result
+    for doc in docs:
+        if doc.length:
+            for k, attribute in enumerate(attributes):
+                read_column(doc.c, doc.length, attribute, &values[k, offset])
+        offset += doc.length
+    return result
+
+
+cdef void read_column(
+    const TokenC* tokens, int n, int attribute, uint64_t* values
+) noexcept nogil:
+    cdef int i
+    if attribute == IDX:
+        for i in range(n):
+            values[i] = <uint64_t>tokens[i].idx
+    elif attribute == LENGTH:
+        for i in range(n):
+            values[i] = <uint64_t>tokens[i].lex.length
+    elif attribute == TAG:
+        for i in range(n):
+            values[i] = tokens[i].tag
+    elif attribute == POS:
+        for i in range(n):
+            values[i] = <uint64_t>tokens[i].pos
+    elif attribute == MORPH:
+        for i in range(n):
+            values[i] = tokens[i].morph
+    elif attribute == LEMMA:
+        for i in range(n):
+            values[i] = tokens[i].lemma
+    elif attribute == DEP:
+        for i in range(n):
+            values[i] = tokens[i].dep
+    elif attribute == HEAD:
+        for i in range(n):
+            values[i] = <uint64_t><int64_t>tokens[i].head
+    elif attribute == SENT_START:
+        for i in range(n):
+            values[i] = <uint64_t><int64_t>tokens[i].sent_start
+    elif attribute == ENT_IOB:
+        for i in range(n):
+            values[i] = <uint64_t>tokens[i].ent_iob
+    elif attribute == ENT_TYPE:
+        for i in range(n):
+            values[i] = tokens[i].ent_type
+
+
+# What read_columns can read.
+COLUMNS = frozenset(
+    (IDX, LENGTH, TAG, POS, MORPH, LEMMA, DEP, HEAD, SENT_START, ENT_IOB, ENT_TYPE)
+)

@@ -1,6 +1,7 @@
 """The callable: what it gives for tables, and for rows that are bad."""
 
 import copyreg
+import gc
 import json
 import os
 import pickle
@@ -158,6 +159,9 @@ def test_error_rows_become_empty_docs(annotator, nlp):
         ({}, {"id": [1.5], "text": ["a"]}, "DS313"),
         ({}, {"id": ["1", None], "text": ["a", "b"]}, "DS313"),
         ({"columns": ("tags",)}, {}, "DS311"),
+        ({"keep": ("text", "id")}, {}, "DS329.*'id'"),
+        ({"keep": ("tag",)}, {}, "DS329"),
+        ({"keep": ("tag_confidence",), "confidence": True}, {}, "DS329"),
         ({"max_rows": 0}, {}, "DS022"),
     ],
 )
@@ -206,16 +210,62 @@ def test_words_of_others(annotator):
 def test_words_are_forgotten_and_pipelines_renewed(annotator, monkeypatch):
     """Neither changes what comes out."""
     monkeypatch.setattr(pipelines, "_pipelines", {})
-    monkeypatch.setattr(pipelines, "WARM_CHARACTERS", 500)
+    monkeypatch.setattr(pipelines, "MAX_KEPT", 20)
     expected = annotator(make_table(make_texts(90)))
     loaded = annotator._get_pipeline()
     before, n_strings = loaded.nlp, len(loaded.nlp.vocab.strings)
+    assert loaded._n_kept > 20
     annotator(make_table(make_texts(300)))
     assert loaded.nlp is before
     assert len(loaded.nlp.vocab.strings) == n_strings
     monkeypatch.setattr(pipelines, "MAX_FORGOTTEN", 20)
     few = make_annotator(annotator.pipeline, max_rows=30)
     assert few(make_table(make_texts(90))).equals(expected)
+    assert loaded.nlp is not before
+
+
+def test_what_is_kept_is_there_once(annotator):
+    kept = make_annotator(annotator.pipeline, columns=(), keep=["text", "text"])
+    assert kept(make_table(TEXTS)).column_names == ["id", "n_tokens", "error", "text"]
+
+
+def test_huge_texts_leave_no_words(annotator, monkeypatch):
+    monkeypatch.setattr(pipelines, "_pipelines", {})
+    monkeypatch.setattr(pipelines, "MAX_CHARS_KEPT", 100)
+    annotator(make_table(TEXTS[:1]))
+    strings = annotator._get_pipeline().nlp.vocab.strings
+    n_strings = len(strings)
+    annotator(make_table(make_texts(40)))
+    assert len(strings) == n_strings
+    annotator(make_table(make_texts(1)))
+    assert len(strings) > n_strings
+
+
+def test_garbage_is_collected_again(annotator, monkeypatch):
+    states = []
+    monkeypatch.setattr(
+        pipelines, "annotate", lambda *args: states.append(gc.isenabled()) or 1 / 0
+    )
+    with pytest.raises(ZeroDivisionError):
+        annotator(make_table(TEXTS))
+    assert states == [False]
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with pytest.raises(ZeroDivisionError):
+            annotator(make_table(TEXTS))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_pipeline_that_a_fork_found_at_work_is_loaded_anew(annotator):
+    """It may be in the middle of anything."""
+    loaded = annotator._get_pipeline()
+    before, expected = loaded.nlp, annotator(make_table(TEXTS))
+    assert loaded.nlp is before
+    loaded._is_busy = True
+    assert annotator(make_table(TEXTS)).equals(expected)
     assert loaded.nlp is not before
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -182,6 +183,37 @@ def test_bad_lines_cost_a_row(annotator, tmp_path):
     assert "DS323" in found["a.jsonl:2"]["error"]
     assert "Line 2 " in found["a.jsonl:2"]["error"]
     assert "DS314" in found["a.jsonl:8"]["error"]
+    # What is known of a bad line is its id.
+    assert "DS323" in found["2"]["error"]
+
+
+def test_json_that_is_odd(annotator, tmp_path):
+    """Deeper than Python goes, and halves of characters, which only JSON can write."""
+    deep = "[" * 100_000 + "]" * 100_000
+    lines = [
+        '{"id": 1, "text": "She hits .", "deep": ' + deep + "}",
+        '{"id": "\\ud83d", "text": "She hits ."}',
+        '{"id": 3, "text": "She hits .", "\\ud83d": "\\ud83d"}',
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines))
+    for format in ("parquet", "jsonl", "docbin", "conllu"):
+        counts = run(annotator, [path], tmp_path / format, format=format)
+        assert (counts.n_rows, counts.n_errors) == (3, 2)
+    found = read_output(tmp_path / "parquet")
+    assert set(found) == {"a.jsonl:1", "a.jsonl:2", "3"}
+    [out] = (tmp_path / "jsonl").glob("a*")
+    assert json.loads(out.read_text("utf8").splitlines()[2])["\ud83d"] == "\ud83d"
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_what_nobody_foresaw_is_told_once(annotator, tmp_path, processes):
+    code = tmp_path / "code.py"
+    code.write_text("raise RuntimeError('nobody foresaw this')")
+    path = write_jsonl(tmp_path / "a.jsonl", make_texts(3))
+    annotator = replace(annotator, code=str(code))
+    with pytest.raises(ValueError, match=r"DS327.*\na.jsonl: RuntimeError: nobody"):
+        run(annotator, [path], tmp_path / "out", processes=processes)
 
 
 def write_bad_files(folder):
@@ -193,6 +225,9 @@ def write_bad_files(folder):
     pq.write_table(pa.table({"id": ["1"], "text": [1]}), folder / "type.parquet")
     (folder / "bad.spacy").write_bytes(b"no docs")
     (folder / "cut.txt.gz").write_bytes(gzip.compress(b"a\n" * 99)[:-9])
+    packed = bytearray(gzip.compress(bytes(range(1, 256))))
+    packed[10:20] = b"\xff" * 10
+    (folder / "wrong.txt.gz").write_bytes(packed)
     return good
 
 
@@ -208,6 +243,7 @@ def test_a_bad_file_does_not_keep_others_from_being_done(annotator, tmp_path):
         "type": "DS313",
         "bad": "DS154",
         "cut": "DS322",
+        "wrong": "DS322",
     }
     assert len(read_output(tmp_path / "out")) == 3
     assert not list((tmp_path / "out").glob(".*"))
