@@ -1,8 +1,8 @@
 """Choices behind the defaults of the entity recognizer: which pass comes first, and
-what more templates or more dropout would bring.
+what other templates and settings of the learner would bring.
 
     python benchmarks/ner_choices.py  # the order of the passes, three seeds averaged
-    python benchmarks/ner_choices.py --changes  # templates and dropout, one seed
+    python benchmarks/ner_choices.py --changes  # templates and settings, one seed
 
 F1 on development data, as a mean over the best value of o_bias and its neighbours.
 Wikigold has no such data: a fifth of its documents stands in.
@@ -61,9 +61,16 @@ CONTEXT: tuple[list[str], list[str]] = (
 )
 CHANGES: dict[str, dict[str, Any]] = {
     "default": {},
+    "without the column class": {"left_out": "class"},
     "words beside a case": {"added": CONTEXT},
     "patterns of token types": {"added": PATTERNS},
     "dropout 0.25": {"dropout": 0.25},
+    # As they were tried: beside the list without that column.
+    "cutoff 2": {"left_out": "class", "learner": {"cutoff": 2}},
+    "margin 4": {"left_out": "class", "learner": {"margin": 4.0}},
+    "margin 16": {"left_out": "class", "learner": {"margin": 16.0}},
+    "slower steps": {"left_out": "class", "learner": {"eta": 0.2, "delta": 1.0}},
+    "the last prefix alone": {"left_out": "class", "learner": {"objective": "full"}},
 }
 
 
@@ -86,8 +93,17 @@ def read_docs(corpus: str) -> tuple[list[Doc], list[Doc]]:
     return train, dev
 
 
-def add_templates(added: tuple[list[str], list[str]]) -> list[str]:
-    lines = make_templates(default="ner").to_lines()
+def change_templates(
+    added: tuple[list[str], list[str]], left_out: str | None
+) -> list[str]:
+    """The default list with more templates, or without those that read a column."""
+    templates = make_templates(default="ner")
+    unwanted = {
+        str(template)
+        for template in templates.templates
+        if any(atom.column == left_out for atom in template.atoms)
+    }
+    lines = [line for line in templates.to_lines() if line not in unwanted]
     first = lines.index(CHECKPOINT)
     return [*lines[:first], *added[0], *lines[first:], *added[1]]
 
@@ -98,18 +114,22 @@ def learn(
     seeds: int,
     added: tuple[list[str], list[str]] = ([], []),
     dropout: float = DROPOUT,
+    left_out: str | None = None,
+    seed: int = 0,
+    learner: dict[str, Any] | None = None,
 ) -> Any:
     """Train a recognizer in this process. RETURNS (DynselNER): The component."""
     nlp = spacy.blank(lang)
-    templates = {"default": None, "lines": add_templates(added)}
-    model = {"seeds": seeds, "templates": templates, "learner": {"seed": 0}}
+    templates = {"default": None, "lines": change_templates(added, left_out)}
+    settings = {"seed": seed, **(learner or {})}
+    model = {"seeds": seeds, "templates": templates, "learner": settings}
     ner = nlp.add_pipe("dynsel_ner", config={"model": model})
     examples = [
         Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc)
         for doc in docs
     ]
     nlp.initialize(lambda: examples)
-    rng = random.Random(0)
+    rng = random.Random(seed)
     for _ in range(N_EPOCHS):
         order = list(examples)
         rng.shuffle(order)
@@ -152,7 +172,8 @@ def measure_all(ner: Any, corpus: str, dev: list[Doc]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--changes", action="store_true", help="templates and dropout")
+    parser.add_argument("--changes", action="store_true", help="templates, settings")
+    parser.add_argument("--seed", type=int, default=0, help="of the changes")
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
     args = parser.parse_args()
 
@@ -162,7 +183,9 @@ def main() -> None:
         train, dev = read_docs(corpus)
         if args.changes:
             for name, change in CHANGES.items():
-                found = measure_all(learn(train, lang, 1, **change), corpus, dev)
+                found = measure_all(
+                    learn(train, lang, 1, seed=args.seed, **change), corpus, dev
+                )
                 results.setdefault(name, {}).update(found)
         else:
             ner = learn(train, lang, 3)

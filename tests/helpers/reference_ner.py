@@ -188,14 +188,14 @@ class ReferenceNER:
         ):
             self.weights[int(key)][int(label)] = int(weight)
         self.tables = {
-            "class": {},
-            "cluster": dict(
+            name: dict(
                 zip(
-                    arrays["cluster_keys"].tolist(),
-                    arrays["cluster_values"].tolist(),
+                    arrays[f"{name}_keys"].tolist(),
+                    arrays[f"{name}_values"].tolist(),
                     strict=True,
                 )
-            ),
+            )
+            for name in ("class", "cluster")
         }
 
     def atom(self, reading: Reading, step: int, column: str, place: str) -> int:

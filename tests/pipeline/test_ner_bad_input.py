@@ -110,6 +110,7 @@ def test_misaligned_entities(nlp, ner):
         (lambda m, a: a.update(exact_keys=a["exact_keys"][:-1]), "DS035"),
         (lambda m, a: a.update(exact_keys=a["exact_keys"][::-1].copy()), "DS035"),
         (lambda m, a: a["folded_keys"].__setitem__(0, 0), "DS035"),
+        (lambda m, a: a["class_values"].__setitem__(0, 6), "DS035"),
         (lambda m, a: a["folded_lists"].__setitem__(0, 4), "DS035"),
         (lambda m, a: a.update(templates_slots=a["templates_slots"][:-1]), "DS035"),
     ],

@@ -172,14 +172,6 @@ def test_settings_without_effect_are_refused(factory, block, setting, value):
     nlp.add_pipe(factory, config={"model": {block: {setting: None}}})
 
 
-def test_ambiguity_classes_are_those_of_tags():
-    nlp = spacy.blank("en")
-    with pytest.raises(ValueError, match=r"DS001.*class"):
-        nlp.add_pipe(
-            "dynsel_ner", config={"model": {"templates": {"lines": ["class"]}}}
-        )
-
-
 def test_a_bias_without_room_is_told_of():
     affixes = [f"{kind}{size}" for kind in ("prefix", "suffix") for size in range(1, 6)]
     places = (-2, -1, 0, 1, 2)

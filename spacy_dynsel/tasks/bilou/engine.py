@@ -29,14 +29,20 @@ from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..margins import scale_margins
 from ..word_classes import WordResources
-from ..word_tables import N_RESERVED, NO_TABLE
+from ..word_tables import N_RESERVED, NO_TABLE, lookup_arrays
 from .actions import KEEP
 from .batch import EntityBatch
 from .decode import predict
 from .explain import Explanations, explain_entities
 from .gazetteer import N_CODES, Gazetteer
 from .gazetteers import ARRAYS, Gazetteers, check_arrays, get_checksum
-from .gold import GoldEntities, action_names, find_spans, own_starts
+from .gold import (
+    GoldEntities,
+    action_names,
+    count_lowered,
+    find_spans,
+    own_starts,
+)
 from .task import COLUMNS, N_CASE_SETS, NAMED_PLACES, REACH, Task
 from .train import MISSING, EntityExamples, Explaining, Guessing
 
@@ -46,8 +52,7 @@ ALL_PLACES = [*OFFSETS, *NAMED_PLACES]
 # Where each column of a template may be read. How a word was labelled is known for the
 # words that were read and the next one.
 PLACES: dict[str, Sequence[str]] = {
-    # Ambiguity classes are those of tags.
-    **{column: ALL_PLACES for column in LEXICAL_COLUMNS if column != "class"},
+    **dict.fromkeys(LEXICAL_COLUMNS, ALL_PLACES),
     "action": OFFSETS[:REACH],
     "tag": OFFSETS,
     "seen": OFFSETS[: REACH + 2],
@@ -58,6 +63,8 @@ PLACES: dict[str, Sequence[str]] = {
 }
 # See LearnerSettings.
 DEFAULTS = {"predicted_history": 0.5, "copies": "both", "lone_sentences": 0.5}
+# From how many Docs on a word that is written in lower case there has the next class.
+LOWERED = (1, 2, 5)
 ROUND = 64
 # The atoms that need to know the other occurrences of a word.
 REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
@@ -231,7 +238,7 @@ class EntityEngine(Engine):
     def _initialize(self, examples: list[GoldEntities], start: Start) -> None:
         if self.gazetteers is not None:
             self._set_lists(self.gazetteers.compile(start.tokenizer))
-        self._reader = self._make_reader(NO_TABLE, start)
+        self._reader = self._make_reader(self._find_classes(examples), start)
         self._start(start, sum(len(find_words(gold.doc)) for gold in examples))
         for name, part in self.classifiers.items():
             if start.is_complete and part.used_settings.cutoff > 1:
@@ -241,6 +248,19 @@ class EntityEngine(Engine):
                         training.count(learner)
                 for learner in part.learners:
                     learner.reject_rare()
+
+    def _find_classes(
+        self, examples: list[GoldEntities]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the column "class" says: in how many Docs a word is written in lower
+        case. A word with a capital that never is may well be a name, also at the start
+        of a sentence."""
+        if "class" not in self.lexical:
+            return NO_TABLE
+        counts = count_lowered([gold.doc for gold in examples])
+        numbers = np.searchsorted(LOWERED, list(counts.values()), side="right")
+        found = zip(counts, (numbers - 1 + N_RESERVED).tolist(), strict=True)
+        return lookup_arrays(dict(found))
 
     def _learn(self, batch: list[GoldEntities], drop: float) -> float:
         lone = self.settings.lone_sentences
@@ -451,6 +471,7 @@ class EntityEngine(Engine):
                 "seen_last": n_actions + 1,
                 "cases": N_CASE_SETS,
                 "case": N_CASES + N_RESERVED,
+                "class": len(LOWERED) + N_RESERVED,
                 **{column: N_CODES for column in self._dynamic[len(COLUMNS) :]},
             },
         }
@@ -493,6 +514,10 @@ class EntityEngine(Engine):
         return meta, self._list_arrays if self.gazetteers.embed else {}
 
     def _load_extra(self, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        require(
+            int(arrays["class_values"].max(initial=0)) < len(LOWERED) + N_RESERVED,
+            "a word has an unknown class",
+        )
         direction = meta.get("direction")
         if direction != self.direction:
             require(direction in DIRECTIONS, "its direction is malformed")

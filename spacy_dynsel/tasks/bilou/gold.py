@@ -1,12 +1,19 @@
 """What training data say about entities, as actions: O, and B, I, L, U of each label."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from spacy.attrs import ORTH
 from spacy.tokens import Doc, Span
 
-from ...spacy_io.tokens import find_words, hand_on_starts, read_sent_starts
+from ...spacy_io.tokens import (
+    find_words,
+    hand_on_starts,
+    read_lowers,
+    read_sent_starts,
+)
 from .actions import KEEP
 from .train import MISSING
 
@@ -139,6 +146,19 @@ def to_actions(
         kinds = np.where(iobs == 3, np.where(goes_on, 0, 3), np.where(goes_on, 1, 2))
         actions[here] = (1 + 4 * label + kinds)[here]
     return actions
+
+
+def count_lowered(docs: Iterable[Doc]) -> Counter[int]:
+    """In how many docs words are written in lower case. Docs without any capital do not
+    count: in these, names are written like other words."""
+    counts: Counter[int] = Counter()
+    for doc in docs:
+        words = find_words(doc)
+        orths, lowers = doc.to_array(ORTH)[words], read_lowers(doc)[words]
+        is_lower = orths == lowers
+        if not is_lower.all():
+            counts.update(set(lowers[is_lower].tolist()))
+    return counts
 
 
 def hand_on_ends(actions: np.ndarray, words: np.ndarray) -> None:

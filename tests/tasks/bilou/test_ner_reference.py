@@ -89,8 +89,14 @@ def random_model(
     n_actions = 1 + 4 * n_labels
     words = sorted({token.orth for doc in docs for token in doc})
     clusters = {word: int(rng.integers(3, 900)) for word in words if rng.random() < 0.7}
+    classes = {
+        NLP.vocab[word].lower: int(rng.integers(3, 6))
+        for word in words
+        if rng.random() < 0.7
+    }
+    tables = {"classes": classes, "clusters": clusters, "rng": rng}
     meta = {"task": "entities", "labels": labels, "direction": direction}
-    empty = make_file(meta, templates, n_actions, clusters=clusters, rng=rng)
+    empty = make_file(meta, templates, n_actions, **tables)
     reference = ReferenceNER(empty)
     keys = set()
     for doc in docs:
@@ -100,7 +106,7 @@ def random_model(
             for template in templates.templates:
                 if rng.random() < 0.7:
                     keys.add(reference.key(reading, step, template))
-    return make_file(meta, templates, n_actions, keys=keys, clusters=clusters, rng=rng)
+    return make_file(meta, templates, n_actions, keys=keys, **tables)
 
 
 def load(templates: Templates, data: bytes, direction: str, cache_size: int = 1000):
@@ -186,8 +192,9 @@ def test_two_passes_equal_reference(templates, docs, direction, seed, margin, ke
     (meta, arrays), (second_meta, second_arrays) = map(load_model, files)
     meta["parts"]["second"] = second_meta["parts"]["templates"]
     # Both passes look words up in the same tables.
-    for name in ("cluster_keys", "cluster_values"):
-        second_arrays[name] = arrays[name]
+    for kind in ("class", "cluster"):
+        for part in ("keys", "values"):
+            second_arrays[f"{kind}_{part}"] = arrays[f"{kind}_{part}"]
     files[1] = dump_model(second_meta, second_arrays)
     for part in ("index", "slots"):
         arrays[f"second_{part}"] = second_arrays[f"templates_{part}"]
