@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels.hpp"
+
 namespace dynsel {
 
 static inline uint64_t read_bytes(const uint8_t* data, int n) {
@@ -17,8 +19,12 @@ static inline uint64_t read_bytes(const uint8_t* data, int n) {
 }
 
 static inline size_t count_bits(const uint8_t* bits, size_t n) {
+    const size_t n_bytes = (n + 7) / 8;
     size_t result = 0;
-    for (size_t i = 0; i < (n + 7) / 8; ++i) result += std::bitset<8>(bits[i]).count();
+    size_t i = 0;
+    for (; i + 8 <= n_bytes; i += 8)
+        result += std::bitset<64>(read_bytes(bits + i, 8)).count();
+    for (; i < n_bytes; ++i) result += std::bitset<8>(bits[i]).count();
     return result;
 }
 
@@ -82,32 +88,58 @@ static inline bool expand_runs(const uint8_t* bits, size_t n, const uint8_t* upp
     return true;
 }
 
+// For each set of eight bits, where its bytes come from: the first, the second and so on;
+// 0x80 where there is none.
+struct Origins {
+    uint64_t of[256];
+
+    constexpr Origins() : of{} {
+        for (unsigned bits = 0; bits < 256; ++bits) {
+            uint64_t next = 0;
+            for (unsigned j = 0; j < 8; ++j)
+                of[bits] |= (bits >> j & 1 ? next++ : uint64_t{0x80}) << 8 * j;
+        }
+    }
+};
+
+#if defined(DYNSEL_AVX2)
+// Expands blocks of eight bytes, as long as there are eight to read. RETURNS: How many.
+DYNSEL_AVX2 static inline size_t expand_blocks(const uint8_t* bits, size_t n_blocks,
+                                               const uint8_t* bytes, size_t n_bytes,
+                                               uint8_t* out, size_t* done) {
+    static constexpr Origins origins;
+    size_t i = 0;
+    for (; i < n_blocks && n_bytes - *done >= 8; ++i) {
+        const __m128i found =
+            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes + *done));
+        const __m128i places =
+            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(origins.of + bits[i]));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * i),
+                         _mm_shuffle_epi8(found, places));
+        *done += static_cast<size_t>(__builtin_popcount(bits[i]));
+    }
+    return i;
+}
+#endif
+
 // RETURNS: Whether there are as many bytes as the bits say.
 static inline bool expand_bytes(const uint8_t* bits, size_t n, const uint8_t* bytes,
                                 size_t n_bytes, uint8_t* out) {
     if (!ends_clean(bits, n) || count_bits(bits, n) != n_bytes) return false;
     size_t done = 0;
-    for (size_t i = 0; i < n / 8; ++i) {
-        const unsigned mask = bits[i];
-        if (mask == 0) {
-            std::memset(out + 8 * i, 0, 8);
-        } else if (mask == 0xFF) {
-            std::memcpy(out + 8 * i, bytes + done, 8);
-            done += 8;
-        } else if (n_bytes - done >= 8) {
-            // A byte is read even where it is not used.
-            for (int j = 0; j < 8; ++j) {
-                const unsigned bit = mask >> j & 1;
-                out[8 * i + j] = static_cast<uint8_t>(bytes[done] & (0u - bit));
-                done += bit;
-            }
-        } else {
-            for (int j = 0; j < 8; ++j) out[8 * i + j] = mask >> j & 1 ? bytes[done++] : 0;
-        }
-    }
-    for (size_t i = n / 8 * 8; i < n; ++i)
-        out[i] = bits[i / 8] >> i % 8 & 1 ? bytes[done++] : 0;
+    size_t i = 0;
+#if defined(DYNSEL_AVX2)
+    if (__builtin_cpu_supports("avx2"))
+        i = 8 * expand_blocks(bits, n / 8, bytes, n_bytes, out, &done);
+#endif
+    for (; i < n; ++i) out[i] = bits[i / 8] >> i % 8 & 1 ? bytes[done++] : 0;
     return true;
+}
+
+// The signs of numbers stand in their lowest bits: gives them back.
+static inline void restore_signs(uint16_t* numbers, size_t n) {
+    for (size_t i = 0; i < n; ++i)
+        numbers[i] = static_cast<uint16_t>(numbers[i] >> 1 ^ -(numbers[i] & 1));
 }
 
 }  // namespace dynsel

@@ -16,7 +16,7 @@ import numpy as np
 
 from .large_pages import allocate
 
-from .typedefs cimport uint8_t, uint32_t, uint64_t
+from .typedefs cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "compact.hpp" namespace "dynsel" nogil:
     bint expand_sorted[Number](
@@ -30,6 +30,7 @@ cdef extern from "compact.hpp" namespace "dynsel" nogil:
     bint expand_bytes(
         const uint8_t* bits, size_t n, const uint8_t* bytes, size_t n_bytes, uint8_t* out
     )
+    void restore_signs(uint16_t* numbers, size_t n)
 
 ctypedef fused number_t:
     uint32_t
@@ -222,8 +223,14 @@ def read_signed(data, dtype):
     array = read_bytes(data, dtype)
     if array is None:
         return None
-    array[:] = array >> 1 ^ -(array & 1)
+    unfold(array)
     return array
+
+
+cdef int unfold(uint16_t[::1] array) except -1:
+    with nogil:
+        restore_signs(&array[0], array.shape[0])
+    return 0
 
 
 WRITERS = {"s": write_sorted, "r": write_runs, "b": write_bytes, "z": write_signed}

@@ -16,6 +16,9 @@ are (type "uint32"), or in a form that takes fewer bytes ("uint32~s", see core.c
 import json
 import os
 import struct
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,8 @@ MAGIC = b"DYNSEL\r\n"
 BYTE_ORDER = 0x01020304
 VERSION = 4
 ALIGNMENT = 64
+# Fewer are sooner read than a thread is started.
+MIN_BYTES_FOR_THREADS = 1 << 20
 DTYPES = ("uint8", "uint16", "uint32", "uint64")
 
 # Bytes, or what read_file gives.
@@ -115,6 +120,7 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if _checksum(data) != stored:
         raise ValueError(Errors.DS034)
     sections: dict[str, np.ndarray] = {}
+    jobs: dict[str, Callable[[], np.ndarray | None]] = {}
     position = _HEADER.size + n_sections * _SECTION.size
     if position > size:
         raise ValueError(Errors.DS035.format(what="its table of contents is too long"))
@@ -130,17 +136,13 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is invalid"))
         contents = data[position : position + n_bytes]
         if is_compact:
-            array = expand(letter, contents, type_name)
-            if array is None:
-                raise ValueError(
-                    Errors.DS035.format(what=f"section '{key}' is invalid")
-                )
-            sections[key] = array
+            jobs[key] = partial(expand, letter, contents, type_name)
         elif n_bytes % np.dtype(type_name).itemsize:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is cut"))
         else:
             sections[key] = contents.view(type_name)
         position += n_bytes
+    sections.update(_expand_all(jobs, size))
     try:
         text = sections.pop("meta").tobytes()
         meta = json.loads(text)
@@ -151,6 +153,23 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not is_genuine:
         raise ValueError(Errors.DS035.format(what="its description is malformed"))
     return meta, sections
+
+
+def _expand_all(
+    jobs: dict[str, Callable[[], np.ndarray | None]], size: int
+) -> dict[str, np.ndarray]:
+    """Expand sections, those of a large file in two threads."""
+    if len(jobs) > 1 and size >= MIN_BYTES_FOR_THREADS:
+        with ThreadPoolExecutor(2) as pool:
+            found = dict(
+                zip(jobs, pool.map(lambda job: job(), jobs.values()), strict=True)
+            )
+    else:
+        found = {key: job() for key, job in jobs.items()}
+    sections = {key: array for key, array in found.items() if array is not None}
+    for key in found.keys() - sections.keys():
+        raise ValueError(Errors.DS035.format(what=f"section '{key}' is invalid"))
+    return sections
 
 
 def require(condition: bool, what: str) -> None:

@@ -210,6 +210,7 @@ DEFAULT_PARSER_MODEL = {
     "seeds": 1,
     "folds": 4,
     "resources": None,
+    "training_threads": None,
     "actions": _templates("parser_actions"),
     "labels": _templates("parser_labels"),
     "boundaries": _templates("parser_boundaries"),

@@ -16,7 +16,13 @@ from ..base.settings import LearnerSettings
 from ..base.system_errors import SystemErrors
 from ..base.templates import Templates
 from ..core.lexicon import Lexicon
-from ..core.model_file import FileData, dump_model, load_model, require
+from ..core.model_file import (
+    MIN_BYTES_FOR_THREADS,
+    FileData,
+    dump_model,
+    load_model,
+    require,
+)
 from ..core.recorder import Recorder
 from ..spacy_io.lexemes import LexemeReader
 from .classifier import Classifier, Part, Stored
@@ -28,8 +34,6 @@ from .word_tables import get_tables, load_clusters, read_tables
 TRAINING_LEXEMES = 1 << 18
 # With less data than this, every feature counts.
 MIN_TOKENS_FOR_CUTOFF = 10_000
-# Tables of weights that are made by two threads when a file is read.
-MIN_BYTES_FOR_THREADS = 1 << 20
 # How much memory the rows of words may take. With many labels they are long.
 MAX_ROW_BYTES = 1 << 27
 

@@ -1,6 +1,7 @@
 """Dependency parsing: what a parser learns, uses and stores."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from ..engine import Margin, Start
 from ..evidence import Evidence, scale_leads
 from ..folds import get_fold
 from ..margins import scale_margins
+from ..parallel import check_threads, open_pool
 from ..word_classes import WordResources
 from .batch import ParseBatch
 from .constraints import FREE, Constraints
@@ -60,6 +62,8 @@ class ParsingEngine(TreeEngine):
         data, that make the trees from which the reranker learns. Without any, there is
         no reranker.
     resources (WordResources): Clusters of words.
+    training_threads (int): How many threads learn, None for one a core. What they learn
+        does not depend on it.
     """
 
     task = "parsing"
@@ -80,8 +84,10 @@ class ParsingEngine(TreeEngine):
         trees: Templates | None = None,
         folds: int = 0,
         resources: WordResources | None = None,
+        training_threads: int | None = None,
     ) -> None:
         check_count("folds", folds, 0)
+        check_threads(training_threads)
         if folds and (branches is None or trees is None):
             raise ValueError(Errors.DS120.format(folds=folds))
         settings = settings.for_task("transitions", **DEFAULTS)
@@ -118,6 +124,7 @@ class ParsingEngine(TreeEngine):
             ),
         ]
         self.n_folds = folds
+        self.training_threads = training_threads
         if folds and branches is not None and trees is not None:
             parts.append(Reranker(branches, trees))
         used = find_columns(actions, labels, boundaries)
@@ -156,57 +163,76 @@ class ParsingEngine(TreeEngine):
             read_tags(gold.doc).any() for gold in batch
         )
         training = self._training_batch(batch, gold_starts(batch))
-        loss = 0.0
         pairs = list(zip(self.actions.learners, self.arcs.learners, strict=True))
-        for learners in pairs:
-            loss += self._teach(training, learners, drop) / len(pairs)
-        loss += training.update_boundaries(
-            self._features[2],
-            self.boundaries.learners[0],
-            boundary_gold(batch),
-            drop,
-            self.actions.used_settings.word_dropout,
-        )
-        if self.reranker is not None:
-            self._teach_reranker(self.reranker, batch, drop)
+        n_jobs = len(pairs) + 1 + 2 * self.n_folds
+        with open_pool(self.training_threads, n_jobs) as pool:
+            reranking = None
+            if self.reranker is not None:
+                reranking = self._teach_reranker(pool, self.reranker, batch, drop)
+            jobs = [pool.submit(self._teach, batch, pair, drop) for pair in pairs]
+            boundaries = pool.submit(
+                training.update_boundaries,
+                self._features[2],
+                self.boundaries.learners[0],
+                boundary_gold(batch),
+                drop,
+                self.actions.used_settings.word_dropout,
+            )
+            loss = sum(job.result() for job in jobs) / len(pairs)
+            loss += boundaries.result()
+            if reranking is not None:
+                reranking.result()
         return float(loss)
 
     def _teach(
-        self,
-        training: TransitionExamples,
-        learners: tuple[Learner, Learner],
-        drop: float,
+        self, batch: list[GoldParse], learners: tuple[Learner, Learner], drop: float
     ) -> float:
         """Let a learner of transitions and one of labels learn."""
+        if not batch:
+            return 0.0
         settings = self.actions.used_settings
         rates = (drop, settings.word_dropout, settings.predicted_history)
+        training = self._training_batch(batch, gold_starts(batch))
         return training.update(*self._features[:2], *learners, *rates)
 
     def _teach_reranker(
-        self, reranker: Reranker, batch: list[GoldParse], drop: float
-    ) -> None:
+        self,
+        pool: ThreadPoolExecutor,
+        reranker: Reranker,
+        batch: list[GoldParse],
+        drop: float,
+    ) -> Future[None]:
         """Let each fold's parser learn from what is not in its fold, and the reranker
-        from what that parser makes of the rest."""
+        from what that parser makes of the rest. RETURNS (Future): The end of it."""
         numbers = [get_fold(gold.doc, self.n_folds) for gold in batch]
         is_ready = reranker.count(sum(len(find_words(gold.doc)) for gold in batch))
-        pairs = zip(self.actions.folds, self.arcs.folds, strict=True)
-        for fold, learners in enumerate(pairs):
-            parts: tuple[list[GoldParse], list[GoldParse]] = ([], [])
+        pairs = list(zip(self.actions.folds, self.arcs.folds, strict=True))
+        parts: list[tuple[list[GoldParse], list[GoldParse]]] = []
+        for fold in range(self.n_folds):
+            parts.append(([], []))
             for gold, number in zip(batch, numbers, strict=True):
-                parts[number == fold].append(gold)
-            outside, inside = parts
-            if outside:
-                training = self._training_batch(outside, gold_starts(outside))
-                self._teach(training, learners, drop)
-            if inside and is_ready:
-                self._training_batch(inside, gold_starts(inside)).update_ranker(
-                    *self._features[:2],
-                    reranker.features,
-                    *learners,
-                    reranker.learner,
-                    TRAINING_BRANCHES,
-                    TRAINING_LEAD,
-                )
+                parts[fold][number == fold].append(gold)
+        jobs = [
+            pool.submit(self._teach, outside, pair, drop)
+            for (outside, _), pair in zip(parts, pairs, strict=True)
+        ]
+
+        def rank() -> None:
+            # One fold after the other: there is one reranker. All jobs that this one waits
+            # for have started before it, so a single thread will do.
+            for (_, inside), pair, job in zip(parts, pairs, jobs, strict=True):
+                job.result()
+                if inside and is_ready:
+                    self._training_batch(inside, gold_starts(inside)).update_ranker(
+                        *self._features[:2],
+                        reranker.features,
+                        *pair,
+                        reranker.learner,
+                        TRAINING_BRANCHES,
+                        TRAINING_LEAD,
+                    )
+
+        return pool.submit(rank)
 
     def record(self, batch: list[GoldParse], recorders: dict[str, Recorder]) -> None:
         training = self._training_batch(batch, gold_starts(batch))
@@ -371,6 +397,7 @@ class ParsingEngine(TreeEngine):
             "trees": None if reranker is None else reranker.trees,
             "folds": self.n_folds,
             "resources": self.resources,
+            "training_threads": self.training_threads,
         }
 
     def _count_labels(self, part: str, labels: Sequence[str]) -> int:

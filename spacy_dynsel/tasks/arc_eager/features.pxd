@@ -3,14 +3,13 @@ from libcpp.vector cimport vector
 from ...core.forms.line_table cimport SlotStageC, SlotTemplateC
 from ...core.learner cimport Learner
 from ...core.program cimport MAX_ATOMS, LexemeRecC, Program
-from ...core.typedefs cimport atom_t, feat_t, int16_t, uint8_t, uint64_t
+from ...core.typedefs cimport atom_t, feat_t, int16_t, uint8_t, uint32_t, uint64_t
 from ...spacy_io.tokens cimport ParseTokenC
 from . cimport places as at
 from .system cimport FIRST_ROW, NONE, STATE_ROW, SentenceC
 
 cdef enum:
     MAX_SLOTS = 256
-    SLOT_WORDS = MAX_SLOTS // 64
     MAX_BETWEEN = 12
 
 cdef enum:
@@ -18,6 +17,7 @@ cdef enum:
     ARC = 1
     GRANDPARENT = 2
     FRAME = 4
+    ANY_CHANGE = 8
 
 cdef struct SlotC:
     int place
@@ -48,16 +48,19 @@ cdef class Features:
 
 cdef struct TreeTemplateC:
     uint64_t seed
-    uint64_t bits[SLOT_WORDS]    # the slots that it reads, as a set
     int slots[MAX_ATOMS]
     int n_slots
-    uint8_t mask                 # what has to have changed for it to change
 
 
 cdef class RankFeatures:
     cdef readonly Features branches
     cdef readonly Features trees
     cdef vector[TreeTemplateC] templates     # of trees
+    # Sets of these, of n_words words each: word by word, those that read a slot; and
+    # those that can change if this, a sum of ARC, GRANDPARENT and FRAME, has changed.
+    cdef vector[uint32_t] readers
+    cdef vector[uint32_t] concerned
+    cdef int n_words
 
     cdef int check(self, int n_lexical) except -1
     cdef int n_branch_keys(self) noexcept nogil

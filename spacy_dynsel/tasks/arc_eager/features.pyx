@@ -18,6 +18,7 @@ from .places import STATE_COLUMNS, STATE_PLACE, TOKEN_COLUMNS
 from ...core.hashing cimport finish, fold, mix
 from ...core.lexicon cimport FIRST_VALUE, UNKNOWN
 from ...core.program cimport ContextC, ProgramC, TemplateC, get_key
+from ...core.typedefs cimport uint32_t
 from . cimport places as at
 from .places cimport (
     BOUNDARY_REACH,
@@ -43,6 +44,9 @@ from .system cimport (
     get_stack,
     row_of,
 )
+
+cdef extern from "kernels.hpp" namespace "dynsel" nogil:
+    int lowest_bit(unsigned int bits)
 
 FRAME_COLUMNS = {"left_labels", "right_labels", "left_count", "right_count"}
 
@@ -303,31 +307,38 @@ cdef class RankFeatures:
     def __init__(self, Features branches not None, Features trees not None):
         cdef TreeTemplateC planned
         cdef const TemplateC* template
-        cdef int t, i
-        if self.trees is not None:
+        cdef uint32_t bit
+        cdef int t, i, changes, word, mask
+        cdef int n_slots = trees.c.n_slots
+        if self.trees is not None or trees.program is None:
             raise ValueError(Errors.DS216.format(what="templates are bound once"))
         self.branches = branches
         self.trees = trees
+        self.n_words = trees.program.c.n_templates // 32 + 1
+        self.readers.resize(<size_t>self.n_words * n_slots)
+        self.concerned.resize(<size_t>self.n_words * ANY_CHANGE)
         for t, spec in enumerate(trees.program.templates.templates):
-            planned.mask = ARC
+            mask = ARC
             places = {atom.place for atom in spec.atoms}
             if "G" in places:
-                planned.mask |= GRANDPARENT
+                mask |= GRANDPARENT
             if any(
                 atom.place in ("Tl", "Tr")
                 or (atom.place == "T" and atom.column in FRAME_COLUMNS)
                 for atom in spec.atoms
             ):
-                planned.mask |= FRAME
+                mask |= FRAME
+            word = t // 32
+            bit = <uint32_t>1 << (t % 32)
+            for changes in range(<int>ANY_CHANGE):
+                if changes & mask:
+                    self.concerned[changes * self.n_words + word] |= bit
             template = &trees.program.c.templates[t]
             planned.seed = template.seed
             planned.n_slots = template.n_atoms
-            memset(planned.bits, 0, sizeof(planned.bits))
             for i in range(template.n_atoms):
                 planned.slots[i] = template.atoms[i].column
-                planned.bits[planned.slots[i] // 64] |= (
-                    <uint64_t>1 << (planned.slots[i] % 64)
-                )
+                self.readers[word * n_slots + planned.slots[i]] |= bit
             self.templates.push_back(planned)
 
     def __reduce__(self):
@@ -439,17 +450,6 @@ cdef void find_tree_places(SentenceC* s, int token, int* places) noexcept nogil:
     find_rows(s, N_TREE_PLACES, places)
 
 
-cdef inline bint sees(
-    const TreeTemplateC* template, const uint64_t* differing, int n_words
-) noexcept nogil:
-    """Whether a template reads one of the slots that differ."""
-    cdef uint64_t found = 0
-    cdef int i
-    for i in range(n_words):
-        found |= template.bits[i] & differing[i]
-    return found != 0
-
-
 cdef inline feat_t get_tree_key(
     const TreeTemplateC* template, const atom_t* values
 ) noexcept nogil:
@@ -484,13 +484,13 @@ cdef size_t add_tree_keys(
     cdef int[MAX_PLACES] places
     cdef atom_t[MAX_SLOTS] old_values
     cdef atom_t[MAX_SLOTS] new_values
-    cdef uint64_t[SLOT_WORDS] differing
     cdef const TreeTemplateC* template
+    cdef const uint32_t* readers
+    cdef uint32_t[MAX_SLOTS] differs     # all bits or none
     cdef int n_slots = features.trees.c.n_slots
-    cdef int n_words = (n_slots + 63) // 64
-    cdef int n_templates = <int>features.templates.size()
+    cdef uint32_t found
     cdef size_t n = 0
-    cdef int token, t, i
+    cdef int token, word, i
     for token in range(old.n):
         if not changes[token]:
             continue
@@ -498,12 +498,18 @@ cdef size_t add_tree_keys(
         read_slots(old, &features.trees.c, 0, n_slots, places, old_values)
         find_tree_places(new, token, places)
         read_slots(new, &features.trees.c, 0, n_slots, places, new_values)
-        memset(differing, 0, sizeof(differing))
         for i in range(n_slots):
-            differing[i // 64] |= <uint64_t>(old_values[i] != new_values[i]) << (i % 64)
-        for t in range(n_templates):
-            template = &features.templates[t]
-            if template.mask & changes[token] and sees(template, differing, n_words):
+            differs[i] = 0 - <uint32_t>(old_values[i] != new_values[i])
+        for word in range(features.n_words):
+            # The templates that read a slot whose value differs.
+            readers = features.readers.data() + word * n_slots
+            found = 0
+            for i in range(n_slots):
+                found |= readers[i] & differs[i]
+            found &= features.concerned[changes[token] * features.n_words + word]
+            while found:
+                template = &features.templates[32 * word + lowest_bit(found)]
+                found &= found - 1
                 keys[n] = get_tree_key(template, new_values)
                 signs[n] = 1
                 keys[n + 1] = get_tree_key(template, old_values)

@@ -22,8 +22,10 @@ TRAINING_BRANCHES = 40
 TRAINING_LEAD = 10.0
 # How often the data have to be seen before the parsers' trees are worth learning from.
 FIRST_EPOCH = 3
-# How often a feature has to come up to be kept.
+# How often a feature has to come up to be kept, and how many first steps its weight has to
+# be away from zero: of the rest, four fifths, there is nothing to be learned.
 CUTOFF = 20
+PRUNE = 2
 # The integer that stands for a weight of 1.
 SCALE = 512
 MAX_WEIGHT = 32767
@@ -112,7 +114,7 @@ class Reranker(Part):
         if self._lines is None:
             keys, values = self.learner.get_weights(CUTOFF)
             weights = np.rint(values * SCALE).clip(-MAX_WEIGHT, MAX_WEIGHT)
-            kept = weights != 0
+            kept = np.abs(values) > PRUNE * ETA / (1 + DELTA)
             self._lines = ShortLineTable(keys[kept], weights[kept].astype("int16"))
         return self._lines
 

@@ -49,6 +49,19 @@ cdef enum:
     FAR_LABEL
     RANK
 
+cdef enum:
+    # Margins in a branch, in tenths of those of its sentence: the reranker looks at the
+    # tree as a whole.
+    BRANCH_MARGIN = 7
+
+
+cdef inline int get_margin_of(
+    const Run* run, const int* margins, int n_stages
+) noexcept nogil:
+    """The lead with which a stage decides."""
+    cdef int margin = get_margin(margins, run.stage, n_stages)
+    return margin if run.now == &run.s else margin * BRANCH_MARGIN // 10
+
 
 cdef inline void ask(
     Run* run, int phase, int stage, const FeaturesC* features, const LineTableC& weights
@@ -130,8 +143,8 @@ cdef bint advance(
         if parser.rules != NULL:
             valid = restrict(run.now, parser.rules, valid)
         choice = choose(&run.sums, valid)
-        if choice.lead < get_margin(
-            parser.action_margins, run.stage, parser.actions.program.n_stages
+        if choice.lead < get_margin_of(
+            run, parser.action_margins, parser.actions.program.n_stages
         ):
             ask_action(parser, run, run.stage + 1)
             return True
@@ -154,9 +167,7 @@ cdef bint advance(
     elif add_near(parser.labels.weights, run.keys, run.n_keys, run.scores, &run.far):
         run.phase = FAR_LABEL
         return True
-    margin = get_margin(
-        parser.label_margins, run.stage, parser.labels.program.n_stages
-    )
+    margin = get_margin_of(run, parser.label_margins, parser.labels.program.n_stages)
     verdict = parser.labels.weights.kernels.judge(
         run.scores, parser.limits, parser.labels.weights.width, max(margin, 1)
     )
