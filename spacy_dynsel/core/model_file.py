@@ -136,6 +136,8 @@ def load_model(data: FileData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is invalid"))
         contents = data[position : position + n_bytes]
         if is_compact:
+            # In the order of the file, so that a copy has the same bytes.
+            sections[key] = contents
             jobs[key] = partial(expand, letter, contents, type_name)
         elif n_bytes % np.dtype(type_name).itemsize:
             raise ValueError(Errors.DS035.format(what=f"section '{key}' is cut"))

@@ -30,6 +30,24 @@ def test_round_trip():
     assert dump_model(meta, arrays) == data
 
 
+@pytest.mark.parametrize("n", [5_000, 500_000])
+def test_compact_sections_keep_their_place(n):
+    """Also those of a large file, which two threads expand."""
+    arrays = {
+        "sorted": np.arange(n, dtype="uint32"),
+        "random": np.random.default_rng(0).integers(0, 1 << 63, n, dtype="uint64"),
+        "sparse": (np.arange(n) % 3 == 0).astype("uint8"),
+        "short": np.arange(n).astype("uint8"),
+        "runs": np.arange(n, dtype="uint64") // 9,
+    }
+    data = dump_model(META, arrays)
+    assert b"~" in data[: 64 + 32 * (len(arrays) + 1)]
+    meta, loaded = load_model(data)
+    assert list(loaded) == list(arrays)
+    assert all((loaded[name] == array).all() for name, array in arrays.items())
+    assert dump_model(meta, loaded) == data
+
+
 @given(
     st.lists(
         npst.arrays(

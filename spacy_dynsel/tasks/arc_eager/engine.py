@@ -208,7 +208,8 @@ class ParsingEngine(TreeEngine):
         is_ready = reranker.count(sum(len(find_words(gold.doc)) for gold in batch))
         pairs = list(zip(self.actions.folds, self.arcs.folds, strict=True))
         parts: list[tuple[list[GoldParse], list[GoldParse]]] = []
-        for fold in range(self.n_folds):
+        # A parser that was loaded has no folds any more.
+        for fold in range(len(pairs)):
             parts.append(([], []))
             for gold, number in zip(batch, numbers, strict=True):
                 parts[fold][number == fold].append(gold)
