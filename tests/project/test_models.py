@@ -26,10 +26,6 @@ MOST = {"en_dynsel_web": 18, "pt_dynsel_bosque": 15}
 MOST_PACKED = {"en_dynsel_web": 12, "pt_dynsel_bosque": 10}
 
 
-# The limits are what packages are to reach: parsers take too much room so far.
-TOO_LARGE = pytest.mark.xfail(reason="larger than packages should be", strict=True)
-
-
 @pytest.fixture(scope="module")
 def modules():
     """The scripts of the workflow, by their names."""
@@ -159,9 +155,7 @@ def test_what_users_rely_on(name):
         assert "Barack Obama" in chunks
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("en_dynsel_web", marks=TOO_LARGE), "pt_dynsel_bosque"]
-)
+@pytest.mark.parametrize("name", TEXTS)
 def test_packages_are_small(name):
     folder = find_package(name)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
