@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from spacy.language import Language
+from spacy.language import Language, create_tokenizer
 from spacy.tokens import Doc
 
 import ner
@@ -50,6 +50,8 @@ class Field:
         rules: Language | None = None,
     ) -> None:
         self.ours = ours
+        # Whichever it was saved with, it is measured with spaCy's and the cached one.
+        ours.tokenizer = create_tokenizer()(ours)
         self.cnn = cnn
         self.crf = crf
         self.perceptron = perceptron
