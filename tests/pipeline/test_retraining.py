@@ -117,6 +117,7 @@ def test_corrections_move_what_is_wrong_and_little_else(name):
     loaded.add_pipe(name, config={**CONFIGS[name], **config})
     loaded.from_bytes(nlp.to_bytes())
     read = READ[name]
+    labels = {label for example in examples for label in read(example.reference)}
     test = read_docs(loaded.vocab, "test")
 
     def count_right():
@@ -130,6 +131,9 @@ def test_corrections_move_what_is_wrong_and_little_else(name):
     for gold in read_docs(loaded.vocab, "dev"):
         found = read(loaded(strip(gold)))
         wrong = [i for i, x in enumerate(read(gold)) if x != found[i]]
+        if name == "dynsel_morphologizer":
+            # A label that was not in the training data can't be learned.
+            wrong = [i for i in wrong if read(gold)[i] in labels]
         if not wrong:
             continue
         for _ in range(3):
@@ -138,7 +142,7 @@ def test_corrections_move_what_is_wrong_and_little_else(name):
         n_tokens += len(wrong)
         n_right += sum(found[i] == read(gold)[i] for i in wrong)
         n_sentences += 1
-        if n_sentences == 8:
+        if n_sentences == 20:
             break
     assert n_right / n_tokens > 0.9
     assert sum(count_right()) > sum(before) - 0.02 * len(before)
