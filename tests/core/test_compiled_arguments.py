@@ -481,7 +481,7 @@ def mix_lemmatizers() -> None:
     cache = LemmaCache(10, [1])
 
     def predict(*args: Any) -> Any:
-        return lemmas.predict(*args, None, True, 1)
+        return lemmas.predict(*args, None, snapshot.known, 5, True, 1)
 
     assert len(predict(docs, cache, reader, scorer, scripts)) == 2
     for wrong in ([None], [*docs, None], ["Doc"]):
