@@ -102,8 +102,8 @@ class Explainer:
             if self.n_candidates:
                 choices = self._keep(ranked, scores, stage)
         late = {}
-        if label != ranked[0]:
-            name, added = preference
+        name, added = preference
+        if added and label != ranked[0]:
             late[name] = np.where(np.arange(len(outputs)) == label, added, 0)
             second = int(ranked[0])
             lead = int(scores[label] + added - scores[second])

@@ -53,7 +53,7 @@ def load_known(arrays: dict[str, np.ndarray]) -> KnownLemmas:
     require(
         keys is not None
         and keys.dtype == np.uint32
-        and bool(np.all(np.diff(keys) > 0)),
+        and bool(np.all(keys[1:] > keys[:-1])),
         "its known lemmas are malformed",
     )
     return KnownLemmas(keys.tolist())  # type: ignore[union-attr]

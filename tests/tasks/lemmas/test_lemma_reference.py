@@ -13,7 +13,7 @@ from helpers.reference_lemmas import NONE, SPACE, ReferenceLemmatizer
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import default_templates, parse_templates
 from spacy_dynsel.tasks.lemmas.engine import OTHERS, PLACES, LemmaEngine
-from spacy_dynsel.tasks.lemmas.known import KnownLemmas
+from spacy_dynsel.tasks.lemmas.known import KnownLemmas, load_known
 from spacy_dynsel.tasks.lemmas.scripts import read_script
 
 NLP = spacy.blank("en")
@@ -162,3 +162,15 @@ def test_what_stands_for_no_label():
     docs = [Doc(NLP.vocab, words=["went", "\n", "x"])]
     engine, _ = make_engine(parse_templates(["word"]), ["lower ^went>go$"], docs)
     assert engine.predict(docs, margin=1.0).labels.tolist() == [0, SPACE, NONE]
+
+
+@pytest.mark.parametrize("keys", [[2, 1], [1, 1]])
+def test_malformed_known_lemmas(keys):
+    array = np.array(keys, dtype="uint32")
+    with pytest.raises(ValueError, match="DS035"):
+        load_known({"known": array})
+    with pytest.raises(ValueError, match="DS035"):
+        load_known({})
+    assert load_known({"known": np.unique(array)}).to_array().tolist() == sorted(
+        set(keys)
+    )
