@@ -160,13 +160,14 @@ class LemmaEngine(Engine):
 
     def _learn(self, batch: list[GoldLemmas], drop: float) -> float:
         items, numbers = self._find_items(batch)
+        loss = items.update(self.main.learners[0], numbers, drop)
         self.known = self.known.add(
             (lemma, pos if self.reads_pos else 0)
             for gold in batch
             for lemma, pos in zip(gold.lemmas, gold.pos.tolist(), strict=True)
             if lemma is not None
         )
-        return items.update(self.main.learners[0], numbers, drop)
+        return loss
 
     def find_unreachable(self, batch: Sequence[GoldLemmas]) -> tuple[str, str] | None:
         """The first form whose lemma no script makes, and its lemma."""
