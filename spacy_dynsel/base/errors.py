@@ -173,9 +173,9 @@ class Errors(metaclass=ErrorsWithCodes):
         "and part of speech, in the way of 'Number=Sing|POS=NOUN'."
     )
     DS073 = (
-        "The labels of a morphologizer have {n_parts} different features, each with its "
-        "value, and can have {most}. Leave out features that are names or numbers of "
-        "single words."
+        "A morphologizer has {n_labels} labels, and these have {n_parts} different "
+        "features, each with its value; there can be {most} of both together. Leave out "
+        "features that are names or numbers of single words."
     )
     # Entity recognition
     DS100 = (

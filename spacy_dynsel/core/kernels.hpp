@@ -29,6 +29,12 @@
 #define __builtin_expect(condition, value) (condition)
 #endif
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define DYNSEL_HIGH_BYTE_FIRST 1
+#else
+#define DYNSEL_HIGH_BYTE_FIRST 0
+#endif
+
 namespace dynsel {
 
 // Rows of scores are padded to a multiple of this many labels.

@@ -123,7 +123,7 @@ class DynselMorphologizer(DynselComponent):
 
     defaults: ClassVar[dict[str, Any]] = {
         **DynselComponent.defaults,
-        "margin": 20.0,
+        "margin": 24.0,
         "alpha": None,
         "overwrite": True,
         "extend": False,

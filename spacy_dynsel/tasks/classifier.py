@@ -443,13 +443,9 @@ class CachedForm:
         )
 
 
-class FactoredForm:
+class FactoredForm(CachedForm):
     """Candidates that the lexicon keeps for each word, and weights of the parts of
-    labels; see FactoredScorer."""
-
-    # Index and slots of the weights of parts, and the same of those of whole labels.
-    parts = ("index", "slots", "starts", "wholes")
-    takes_pairs = True
+    labels and of whole ones; see FactoredScorer."""
 
     @staticmethod
     def pack(
@@ -461,15 +457,7 @@ class FactoredForm:
         parts: LabelParts,
         **options: Any,
     ) -> dict[str, np.ndarray]:
-        n_parts = parts.n_parts
-        of_parts, of_wholes = labels < n_parts, labels >= n_parts
-        index, slots = pack_weights(
-            keys[of_parts], labels[of_parts], weights[of_parts], n_parts
-        )
-        starts, wholes = pack_weights(
-            keys[of_wholes], labels[of_wholes] - n_parts, weights[of_wholes], n_labels
-        )
-        return {"index": index, "slots": slots, "starts": starts, "wholes": wholes}
+        return CachedForm.pack(keys, labels, weights, parts.n_outputs)
 
     @staticmethod
     def check(
@@ -479,29 +467,7 @@ class FactoredForm:
         parts: LabelParts,
         **options: Any,
     ) -> None:
-        check_weights(packed["index"], packed["slots"], parts.n_parts)
-        check_weights(packed["starts"], packed["wholes"], n_labels)
-
-    @staticmethod
-    def unpack(scorer: FactoredScorer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        one = unpack_weights(scorer.weights.index, scorer.weights.slots)
-        other = unpack_weights(scorer.wholes.index, scorer.wholes.slots)
-        n_parts = np.uint32(scorer.parts.n_parts)
-        keys = np.concatenate([one[0], other[0]])
-        labels = np.concatenate([one[1], other[1] + n_parts])
-        order = np.lexsort((labels, keys))
-        weights = np.concatenate([one[2], other[2]])
-        return keys[order], labels[order], weights[order]
-
-    @staticmethod
-    def get_arrays(scorer: FactoredScorer) -> dict[str, np.ndarray]:
-        arrays = {
-            "index": scorer.weights.index,
-            "slots": scorer.weights.slots,
-            "starts": scorer.wholes.index,
-            "wholes": scorer.wholes.slots,
-        }
-        return arrays if scorer.pairs is None else {**arrays, "pairs": scorer.pairs}
+        CachedForm.check(packed, parts.n_outputs)
 
     @staticmethod
     def make(
@@ -518,8 +484,6 @@ class FactoredForm:
             parts,
             packed["index"],
             packed["slots"],
-            packed["starts"],
-            packed["wholes"],
             scale=scale,
             pairs=packed.get("pairs"),
             **options,

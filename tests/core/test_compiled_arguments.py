@@ -416,8 +416,6 @@ def mix_morphology_weights() -> None:
             "parts": engine.parts_of_labels,
             "index": scorer.weights.index,
             "slots": scorer.weights.slots,
-            "whole_index": scorer.wholes.index,
-            "whole_slots": scorer.wholes.slots,
             "has_wholes": engine.main.has_wholes,
             "seen": engine._seen,
             "scale": scorer.scale,
@@ -446,8 +444,8 @@ def mix_morphology_weights() -> None:
     for wrong in ([], [True], None):
         refuse(make, has_wholes=wrong)
     refuse(make, program=tagger.main.program)
-    refuse(make, whole_index=scorer.weights.index[:-1])
-    refuse(make, whole_slots=scorer.wholes.slots[:-1])
+    refuse(make, index=scorer.weights.index[:-1])
+    refuse(make, slots=scorer.weights.slots[:-1])
     learner = engine.main.learners[0]
     settings, program = engine.main.used_settings, engine.main.program
     wholes = engine.main.has_wholes

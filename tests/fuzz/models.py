@@ -74,7 +74,7 @@ def make_tagger() -> Language:
 
 def make_morphologizer() -> Language:
     templates = given("word", "suffix3 class", "---", "lower[-1]", "---")
-    templates["lines"] += ["morph[-1] pos[+1]", "noun[-1] word"]
+    templates["lines"] += ["morph[-1] pos[+1]", "noun[-1] word", "pos[-1]"]
     return make_pipeline(
         "dynsel_morphologizer", templates=templates, class_min_count=1, seeds=1
     )

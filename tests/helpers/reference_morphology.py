@@ -72,9 +72,9 @@ class ReferenceMorphologizer:
         self.scale = float(np.float32(meta["parts"]["templates"]["scale"]))
         names = sorted({part for label in self.labels for part in parts_of(label)})
         numbers = {name: i for i, name in enumerate(names)}
+        self.n_parts = len(names)
         self.parts = [[numbers[part] for part in parts_of(one)] for one in self.labels]
-        self.part_weights = self.read_weights(arrays, "index", "slots")
-        self.whole_weights = self.read_weights(arrays, "starts", "wholes")
+        self.weights = self.read_weights(arrays, "index", "slots")
         starts = arrays["seen_starts"].tolist()
         self.seen = {
             orth: arrays["seen_labels"].tolist()[starts[i] : starts[i + 1]]
@@ -162,11 +162,11 @@ class ReferenceMorphologizer:
 
     def add_up(self, key: int, with_wholes: bool) -> np.ndarray:
         scores = np.zeros(len(self.labels), dtype=int)
-        of_parts = self.part_weights.get(key, {})
-        of_wholes = self.whole_weights.get(key, {}) if with_wholes else {}
+        weights = self.weights.get(key, {})
         for label, parts in enumerate(self.parts):
-            scores[label] = sum(of_parts.get(part, 0) for part in parts)
-            scores[label] += of_wholes.get(label, 0)
+            scores[label] = sum(weights.get(part, 0) for part in parts)
+            if with_wholes:
+                scores[label] += weights.get(self.n_parts + label, 0)
         return scores
 
     def read_lexeme(self, token: Token, column: str) -> int:

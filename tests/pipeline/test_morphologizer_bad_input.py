@@ -168,7 +168,6 @@ def reverse(name):
             for name in (
                 *("seen_keys", "seen_starts", "seen_labels"),
                 *("templates_index", "templates_slots"),
-                *("templates_starts", "templates_wholes"),
             )
         ),
         *((resize(name, 1), "DS035") for name in ("seen_keys", "seen_starts")),
@@ -185,15 +184,13 @@ def reverse(name):
         (change_at("seen_starts", 1, 3), "DS035"),
         (change_at("seen_starts", 1, 2**32 - 1), "DS035"),
         (change_at("seen_starts", -1, 2**31), "DS035"),
-        (change_at("templates_starts", -1, 5), "DS035"),
-        (change_at("templates_starts", 0, 5), "DS035"),
-        (resize("templates_starts", 1), "DS035"),
-        (resize("templates_wholes", -1), "DS035"),
-        (retype("templates_starts", "uint64"), "DS035"),
+        (change_at("templates_index", -1, 5), "DS035"),
+        (change_at("templates_index", 0, 5), "DS035"),
+        (resize("templates_index", 1), "DS035"),
+        (resize("templates_slots", -1), "DS035"),
+        (retype("templates_index", "uint64"), "DS035"),
         (
-            lambda m, a: a.update(
-                templates_wholes=np.zeros_like(a["templates_wholes"])
-            ),
+            lambda m, a: a.update(templates_slots=np.zeros_like(a["templates_slots"])),
             "DS035",
         ),
     ],

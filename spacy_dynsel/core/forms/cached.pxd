@@ -129,5 +129,5 @@ cdef class CachedScorer(WordScorer):
     cdef object _table_rows
     cdef CachedScorerC c
 
-    cdef int _compile(self) except -1
+    cdef int _compile(self, set by_key) except -1
     cdef int _add_table(self, list atoms, list templates, score_t* rows) except -1

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..program import Program
@@ -21,6 +23,8 @@ class CachedScorer(WordScorer):
         cardinalities: dict[str, int],
         bias: dict[int, int] | None = None,
         pairs: np.ndarray | None = None,
+        n_outputs: int = 0,
+        by_key: Sequence[int] = (),
     ) -> None: ...
     @property
     def width(self) -> int: ...

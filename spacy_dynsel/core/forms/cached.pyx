@@ -25,6 +25,7 @@ from ..typedefs cimport feat_t, uint32_t, uint64_t
 from .packing cimport (
     PackedWeights,
     add_features,
+    add_some_weights,
     add_weights,
     prefetch_index,
     prefetch_weights,
@@ -52,6 +53,9 @@ cdef class CachedScorer:
         values are small numbers.
     bias (dict): Integers that are added to the scores of some labels.
     pairs (array): Pairs of features that have weights as well, see core/pairs.pyx.
+    n_outputs (int): The number of labels that the weights know, if there are more. What
+        is looked up by key is added for these too, so that there has to be room.
+    by_key (Sequence[int]): Templates to look up in any case.
     """
 
     def __init__(
@@ -64,9 +68,13 @@ cdef class CachedScorer:
         dict cardinalities not None,
         dict bias=None,
         pairs=None,
+        int n_outputs=0,
+        by_key=(),
     ):
         cdef score_t[::1] bias_view
-        self.set_weights(program, PackedWeights(index, slots, n_labels), scale)
+        n_outputs = max(n_outputs, n_labels)
+        self.set_weights(program, PackedWeights(index, slots, n_outputs), scale)
+        self.n_labels = n_labels
         self.cardinalities = cardinalities
         self.c.program = &program.c
         self.c.kernels = best_kernels()
@@ -87,7 +95,7 @@ cdef class CachedScorer:
         if pairs is not None:
             read_pairs(pairs, program.c.n_templates, self._pairs, self._members)
             self.c.members = &self._members
-        self._compile()
+        self._compile(set(by_key))
 
     @property
     def width(self) -> int:
@@ -97,7 +105,7 @@ cdef class CachedScorer:
     def n_rows(self) -> int:
         return self.c.n_rows
 
-    cdef int _compile(self) except -1:
+    cdef int _compile(self, set by_key) except -1:
         cdef FusedC fused
         cdef StageC stage
         cdef score_t* rows
@@ -110,7 +118,7 @@ cdef class CachedScorer:
             by_place = {}
             for t in range(first, end):
                 places = {atom.place for atom in specs[t].atoms}
-                if dense and len(places) == 1 and all(
+                if dense and t not in by_key and len(places) == 1 and all(
                     atom.column in lexical for atom in specs[t].atoms
                 ):
                     by_place.setdefault(places.pop(), []).append(t)
@@ -121,7 +129,7 @@ cdef class CachedScorer:
         plans = []
         for first, end, by_place in zip((0, *ends), ends, groups):
             fused_ones = {t for members in by_place.values() for t in members}
-            others = [t for t in range(first, end) if t not in fused_ones]
+            others = [t for t in range(first, end) if t not in fused_ones | by_key]
             plans.append(self._plan_tables(others, dense))
         # One array for all, which may get large pages.
         n_rows = sum(self._count_rows(atoms) for plan in plans for atoms, _ in plan)
@@ -243,7 +251,9 @@ cdef class CachedScorer:
                         break
                     values[i] = 0
                     i += 1
-            add_features(&self.c.packed, keys.data(), size, rows, self.c.width)
+            add_features(
+                &self.c.packed, keys.data(), size, self.c.n_labels, rows, self.c.width
+            )
         table.rows = rows
         self._tables.push_back(table)
         return 0
@@ -276,7 +286,9 @@ cdef class CachedScorer:
                     &self.c.program.templates[self.c.fused_templates[j]], &context
                 )
             row = <score_t*>rows + <size_t>fused.row * self.c.width
-            add_features(&self.c.packed, keys, fused.end - fused.first, row, 0)
+            add_features(
+                &self.c.packed, keys, fused.end - fused.first, self.c.n_labels, row, 0
+            )
             if self.c.members != NULL:
                 fill_members(
                     &self.c,
@@ -299,10 +311,16 @@ cdef class CachedScorer:
                 if may_pair(members[i], members[j]):
                     row = np.zeros(self.c.width, dtype="int16")
                     view = row
-                    add_weights(&self.c.packed, pair_key(keys[i], keys[j]), &view[0])
+                    add_pair(&self.c, pair_key(keys[i], keys[j]), &view[0])
                     if row.any():
                         found.append((i, j, row))
         return found
+
+
+cdef inline void add_pair(
+    const CachedScorerC* scorer, feat_t key, score_t* scores
+) noexcept nogil:
+    add_some_weights(&scorer.packed, key, 0, scorer.n_labels, scores)
 
 
 cdef void fill_members(
@@ -318,7 +336,7 @@ cdef void fill_members(
             continue
         for i in range(n_members):
             if may_pair(members[i], member):
-                add_weights(&scorer.packed, pair_key(members[i].key, member.key), row)
+                add_pair(scorer, pair_key(members[i].key, member.key), row)
         members[n_members] = member
         n_members += 1
 
@@ -338,7 +356,7 @@ cdef void add_keys(
     for i in range(meeting.n_keys):
         prefetch_weights(&scorer.packed, meeting.keys[i])
     for i in range(meeting.n_keys):
-        add_weights(&scorer.packed, meeting.keys[i], scores)
+        add_pair(scorer, meeting.keys[i], scores)
     meeting.n_keys = 0
 
 

@@ -6,7 +6,6 @@ import numpy as np
 from ..label_parts import LabelParts
 from ..program import Program
 from .cached import CachedScorer
-from .packing import PackedWeights
 from .word_scorer import WordScorer
 
 N_CANDIDATES: int
@@ -14,7 +13,6 @@ N_CANDIDATES: int
 class FactoredScorer(WordScorer):
     parts: LabelParts
     context: CachedScorer
-    wholes: PackedWeights
 
     def __init__(
         self,
@@ -22,8 +20,6 @@ class FactoredScorer(WordScorer):
         parts: LabelParts,
         index: np.ndarray,
         slots: np.ndarray,
-        whole_index: np.ndarray,
-        whole_slots: np.ndarray,
         has_wholes: Sequence[bool],
         seen: Any,
         scale: float,

@@ -4,10 +4,9 @@ thousands.
 The first stage reads nothing but the word itself. What it says depends on the word
 alone, so that the lexicon keeps it: the best labels, with their scores; of a frequent
 word, those that it was seen with. These are all that later stages look at. They score
-parts, of which there are few, by rows, tables and features as a cached scorer does; what
-they say about whole labels is looked up by key. Both are added up only for labels that
-are left: after each checkpoint those within the margin of the best. One that is left
-alone has won.
+parts, of which there are few, as a cached scorer does; templates that have something to
+say about whole labels as well are looked up by key, and say both at once. Both are added up only for labels that are left: after
+each checkpoint those within the margin of the best. One that is left alone has won.
 """
 from libc.string cimport memset
 
@@ -16,12 +15,11 @@ import numpy as np
 from ...base.errors import Errors
 
 from ..leads cimport NEVER, NO_RIVAL, get_margin
-from ..program cimport MAX_PLACES, Program, get_key
+from ..program cimport MAX_PLACES, Program
 from ..search cimport find_place
 from ..typedefs cimport feat_t, uint32_t
-from .cached cimport add_stage, sum_fused
-from .packing cimport PackedWeights, add_weights, prefetch_index, prefetch_weights
-from .word_scorer cimport MAX_TEMPLATES
+from .cached cimport LANES, StageC, add_stage, sum_fused
+from .packing cimport add_some_weights
 
 N_CANDIDATES = MAX_CANDIDATES
 
@@ -36,9 +34,9 @@ cdef class FactoredScorer(WordScorer):
 
     program (Program): The templates. Those of the first stage read the word alone.
     parts (LabelParts): The parts of labels.
-    index (array), slots (array): The weights of parts, see packing.pyx.
-    whole_index (array), whole_slots (array): The weights of whole labels.
-    has_wholes (Sequence[bool]): For each template whether it has weights for these.
+    index (array), slots (array): The weights of parts and, after these, of whole labels,
+        see packing.pyx.
+    has_wholes (Sequence[bool]): For each template whether it has weights for whole labels.
     seen (SeenLabels): The labels that frequent words were seen with.
     scale (float): The integer that stands for a weight of 1.
     cardinalities (dict), pairs (array): See CachedScorer. Pairs have weights of parts.
@@ -50,8 +48,6 @@ cdef class FactoredScorer(WordScorer):
         LabelParts parts not None,
         const uint32_t[::1] index not None,
         slots,
-        const uint32_t[::1] whole_index not None,
-        whole_slots,
         has_wholes,
         seen,
         float scale,
@@ -66,13 +62,14 @@ cdef class FactoredScorer(WordScorer):
                 if program.c.templates[t].atoms[i].place != program.places.index("0"):
                     raise ValueError(Errors.DS216.format(what="templates of a first stage"))
         context = CachedScorer(
-            program, parts.n_parts, index, slots, scale, cardinalities, pairs=pairs
+            program, parts.n_parts, index, slots, scale, cardinalities, pairs=pairs,
+            n_outputs=parts.n_outputs,
+            by_key=[t for t in range(program.c.n_templates) if has_wholes[t]],
         )
         self.pairs = pairs
         self.set_weights(program, context.weights, scale)
         self.n_labels = parts.n_labels
         self.n_outputs = parts.n_outputs
-        self.wholes = PackedWeights(whole_index, whole_slots, parts.n_labels)
         self._seen_keys = seen.keys
         self._seen_starts = seen.starts
         self._seen_labels = seen.labels
@@ -82,23 +79,18 @@ cdef class FactoredScorer(WordScorer):
         self.lexical_limits = self.context.lexical_limits
         self.dynamic_limits = self.context.dynamic_limits
         self.c.context = &self.context.c
-        self.c.wholes = self.wholes.c
         self.c.parts = parts.c
         self.c.n_stages = program.c.n_stages
-        t = 0
-        for stage in range(program.c.n_stages):
-            self._whole_starts.push_back(self._whole_templates.size())
-            while t < program.c.stage_ends[stage]:
-                self._has_wholes.push_back(bool(has_wholes[t]))
-                if self._has_wholes[t]:
-                    self._whole_templates.push_back(t)
-                t += 1
-        self._whole_starts.push_back(self._whole_templates.size())
-        self.c.whole_starts = self._whole_starts.data()
-        self.c.whole_templates = self._whole_templates.data()
+        # Those by key may add to whole labels even without weights for these: others may
+        # have the same key by chance.
+        self._is_by_key.assign(program.c.n_templates, False)
+        for i in range(<int>self.context._hashed.size()):
+            self._is_by_key[self.context._hashed[i]] = True
+        self.c.n_sums = max(self.context.c.width, parts.n_outputs)
+        self.c.n_sums = (self.c.n_sums + LANES - 1) // LANES * LANES
         self.c.offset = (self.context.count_row_bytes() + LINE - 1) // LINE * LINE
         # Records are made one at a time, by whoever holds the GIL.
-        self._sums.resize(count_sums(&self.c))
+        self._sums.resize(self.c.n_sums)
         self._scores.resize(parts.n_labels)
 
     cdef bint is_made(self) noexcept nogil:
@@ -126,10 +118,8 @@ cdef class FactoredScorer(WordScorer):
     cdef void add_feature(
         self, int template, feat_t key, score_t* scores
     ) noexcept nogil:
-        add_weights(&self.weights.c, key, scores)
-        # Others may have the same key by chance.
-        if self._has_wholes[template]:
-            add_weights(&self.wholes.c, key, scores + self.c.parts.n_parts)
+        cdef int n = self.n_outputs if self._is_by_key[template] else self.c.parts.n_parts
+        add_some_weights(&self.weights.c, key, 0, n, scores)
 
     def find_seen(self, uint64_t orth):
         """The labels that a word was seen with, or None for a rare one."""
@@ -157,55 +147,28 @@ cdef class FactoredScorer(WordScorer):
         return self.parts.combine(outputs)
 
 
-cdef size_t count_sums(const FactoredScorerC* scorer) noexcept nogil:
-    """How many sums score_word needs."""
-    return <size_t>scorer.context.width + scorer.parts.n_labels
-
-
-cdef int ask_for_wholes(
-    const FactoredScorerC* scorer, int stage, const ContextC* context, feat_t* keys
-) noexcept nogil:
-    """Find the features of a stage that say something about whole labels, and ask for
-    their weights. RETURNS: How many there are."""
-    cdef int first = scorer.whole_starts[stage]
-    cdef int n = scorer.whole_starts[stage + 1] - first
-    cdef int i
-    for i in range(n):
-        keys[i] = get_key(
-            &scorer.context.program.templates[scorer.whole_templates[first + i]], context
-        )
-        prefetch_index(&scorer.wholes, keys[i])
-    for i in range(n):
-        prefetch_weights(&scorer.wholes, keys[i])
-    return n
-
-
 cdef void score_word(
     const FactoredScorerC* scorer, LexemeRecC* record, score_t* sums, int32_t* scores
 ) noexcept nogil:
     """What the first stage says about all labels of a word.
 
     record: The word, with the rows of the scorer of parts.
-    sums: See count_sums.
+    sums: [n_sums]
     scores: [n_labels]
     """
     cdef const PartsC* parts = &scorer.parts
     cdef LexemeRecC* places[MAX_PLACES]
-    cdef feat_t[MAX_TEMPLATES] keys
     cdef ContextC context
-    cdef score_t* wholes = sums + scorer.context.width
-    cdef int i, label, n_keys
+    cdef const score_t* wholes = sums + parts.n_parts
+    cdef int i, label
     cdef int32_t total
     for i in range(MAX_PLACES):
         places[i] = record
     context.lexemes = places
     context.dynamic = NULL
-    n_keys = ask_for_wholes(scorer, 0, &context, keys)
+    memset(sums, 0, scorer.n_sums * sizeof(score_t))
     sum_fused(scorer.context, 0, &context, sums)
     add_stage(scorer.context, 0, &context, sums)
-    memset(wholes, 0, parts.n_labels * sizeof(score_t))
-    for i in range(n_keys):
-        add_weights(&scorer.wholes, keys[i], wholes)
     for label in range(parts.n_labels):
         total = wholes[label]
         for i in range(parts.starts[label], parts.starts[label + 1]):
@@ -286,7 +249,7 @@ cdef void begin_choice(
     if found.n > 1:
         choice.lead = measure_lead(found.scores[0], found.scores[1])
     choice.stage = 0
-    choice.has_wholes = False
+    choice.has_sums = choice.has_wholes = False
     choice.is_made = margin == 0 or choice.lead >= margin
     if choice.is_made:
         return
@@ -300,17 +263,16 @@ cdef void begin_choice(
 
 
 cdef void begin_with_all(
-    const FactoredScorerC* scorer, LexemeRecC* record, score_t* sums, ChoiceC* choice
+    const FactoredScorerC* scorer, LexemeRecC* record, ChoiceC* choice
 ) noexcept nogil:
     """The same where the first stage rules out nothing.
 
-    sums: See count_sums.
     choice: With room for all labels.
     """
     cdef int label
     cdef int best = 0
     choice.n = scorer.parts.n_labels
-    score_word(scorer, record, sums, choice.scores)
+    score_word(scorer, record, choice.sums, choice.scores)
     for label in range(choice.n):
         choice.labels[label] = <uint16_t>label
         if choice.scores[label] > choice.scores[best]:
@@ -318,43 +280,41 @@ cdef void begin_with_all(
     choice.label = best
     choice.lead = 0
     choice.stage = 0
-    choice.has_wholes = False
+    choice.has_sums = choice.has_wholes = False
     choice.is_made = False
 
 
 cdef void go_on(
     const FactoredScorerC* scorer, const ContextC* context, const int* margins,
-    score_t* sums, ChoiceC* choice,
+    ChoiceC* choice,
 ) noexcept nogil:
-    """Score the next stage of a decision that is not made yet.
-
-    sums: [width] What parts got after the first stage; zeros before the second.
-    """
+    """Score the next stage of a decision that is not made yet."""
     cdef const PartsC* parts = &scorer.parts
-    cdef feat_t[MAX_TEMPLATES] keys
+    cdef score_t* sums = choice.sums
+    cdef score_t* wholes = sums + parts.n_parts
+    cdef const StageC* stage
     cdef int32_t* totals = choice.totals
     cdef int32_t best = LOWEST
     cdef int32_t second = LOWEST
     cdef int32_t total
-    cdef int i, j, label, margin, n_keys
+    cdef int i, j, label, margin
     cdef int n = 0
     choice.stage += 1
-    # While these weights are on their way, those of parts are added up.
-    n_keys = ask_for_wholes(scorer, choice.stage, context, keys)
+    if not choice.has_sums:
+        memset(sums, 0, scorer.context.width * sizeof(score_t))
+        choice.has_sums = True
+    stage = &scorer.context.stages[choice.stage]
+    if stage.first_hashed < stage.end_hashed and not choice.has_wholes:
+        memset(wholes, 0, parts.n_labels * sizeof(score_t))
+        choice.has_wholes = True
     add_stage(scorer.context, choice.stage, context, sums)
-    if n_keys:
-        if not choice.has_wholes:
-            memset(choice.wholes, 0, parts.n_labels * sizeof(score_t))
-            choice.has_wholes = True
-        for i in range(n_keys):
-            add_weights(&scorer.wholes, keys[i], choice.wholes)
     for i in range(choice.n):
         label = choice.labels[i]
         total = choice.scores[i]
         for j in range(parts.starts[label], parts.starts[label + 1]):
             total += sums[parts.ids[j]]
         if choice.has_wholes:
-            total += choice.wholes[label]
+            total += wholes[label]
         totals[i] = total
         if total > best or (total == best and label < choice.label):
             choice.label = label

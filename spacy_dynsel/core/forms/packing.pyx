@@ -371,10 +371,12 @@ cdef class PackedWeights:
 
 
 cdef void add_features(
-    const PackedC* packed, const feat_t* keys, size_t n, score_t* scores, size_t step
+    const PackedC* packed, const feat_t* keys, size_t n, uint32_t n_labels,
+    score_t* scores, size_t step,
 ) noexcept nogil:
     """Add the weights of many features, without waiting for each.
 
+    n_labels: Weights of other labels are left out.
     scores: Where those of the first go; those of the next one go a step further.
     """
     cdef size_t i
@@ -387,7 +389,7 @@ cdef void add_features(
             prefetch_index(packed, keys[i + 2 * AHEAD])
         if i + AHEAD < n:
             prefetch_weights(packed, keys[i + AHEAD])
-        add_weights(packed, keys[i], scores + i * step)
+        add_some_weights(packed, keys[i], 0, n_labels, scores + i * step)
 
 
 cdef int get_bucket_bits(Py_ssize_t n_index) noexcept:

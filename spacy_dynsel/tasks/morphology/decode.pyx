@@ -19,7 +19,6 @@ from ...core.forms.factored cimport (
     FactoredScorerC,
     begin_choice,
     begin_with_all,
-    count_sums,
     go_on,
 )
 from ...core.leads cimport NEVER
@@ -47,12 +46,10 @@ cdef enum:
 
 cdef struct ScratchC:
     bare_vector[atom_t] tags          # as templates read them
-    bare_vector[score_t] sums         # [RING][width]
-    bare_vector[score_t] word_sums    # see begin_with_all
+    bare_vector[score_t] sums         # [RING][n_sums], of the choices
     bare_vector[ChoiceC] choices      # [RING]
     bare_vector[int32_t] scores       # [RING][2][room], of the choices
     bare_vector[uint16_t] labels      # [RING][room], of the choices
-    bare_vector[score_t] wholes       # [RING][n_labels], of the choices
     atom_t carried                    # what the last piece has to hand on
 
 
@@ -71,20 +68,15 @@ cdef class MorphologyRun(SentenceRun):
         cdef size_t room = self.scorer.parts.n_labels if self.has_all else MAX_CANDIDATES
         cdef size_t i
         scratch.tags.resize(<size_t>worker.room * self.history.n_columns)
-        scratch.sums.resize(RING * <size_t>self.scorer.context.width)
+        scratch.sums.resize(RING * self.scorer.n_sums)
         scratch.choices.resize(RING)
         scratch.scores.resize(RING * 2 * room)
         scratch.labels.resize(RING * room)
-        scratch.wholes.resize(RING * <size_t>self.scorer.parts.n_labels)
-        if self.has_all:
-            scratch.word_sums.resize(count_sums(self.scorer))
         for i in range(RING):
             scratch.choices[i].scores = scratch.scores.data() + 2 * i * room
             scratch.choices[i].totals = scratch.scores.data() + (2 * i + 1) * room
             scratch.choices[i].labels = scratch.labels.data() + i * room
-            scratch.choices[i].wholes = (
-                scratch.wholes.data() + i * <size_t>self.scorer.parts.n_labels
-            )
+            scratch.choices[i].sums = scratch.sums.data() + i * self.scorer.n_sums
 
     cdef void label_piece(self, WorkerC* worker, const PieceC* piece) noexcept nogil:
         decide_piece(self, worker, &self.scratch[worker.thread], piece)
@@ -176,10 +168,7 @@ cdef void decide_piece(
         context.dynamic = tags + (i - REACH_C) * <int>n_columns
         while not choice.is_made:
             worker.counts[n_stages + choice.stage + 1] += choice.n
-            go_on(
-                run.scorer, &context, run.margins,
-                scratch.sums.data() + (i % RING) * run.scorer.context.width, choice,
-            )
+            go_on(run.scorer, &context, run.margins, choice)
         write_label(history, tags + i * n_columns, choice.label)
         labels[words[i]] = <uint16_t>choice.label
         if run.leads != NULL:
@@ -207,7 +196,6 @@ cdef void begin_words(
     cdef LexemeRecC** last = worker.records.data() + worker.n - 1
     cdef ContextC context
     cdef ChoiceC* choice
-    cdef score_t* sums
     cdef int i
     context.dynamic = NULL
     for i in range(start, end):
@@ -215,17 +203,15 @@ cdef void begin_words(
             prefetch_rows(records[i + AHEAD_ROWS])
         choice = &scratch.choices[i % RING]
         if run.has_all:
-            begin_with_all(scorer, records[i], scratch.word_sums.data(), choice)
+            begin_with_all(scorer, records[i], choice)
         else:
             begin_choice(scorer, records[i], run.margins, choice)
         if not choice.is_made:
-            sums = scratch.sums.data() + (i % RING) * scorer.context.width
-            memset(sums, 0, scorer.context.width * sizeof(score_t))
             context.lexemes = records + i - REACH_C
             while not choice.is_made and choice.stage + 1 < run.n_early:
                 if i < piece.n:
                     worker.counts[scorer.n_stages + choice.stage + 1] += choice.n
-                go_on(scorer, &context, run.margins, sums, choice)
+                go_on(scorer, &context, run.margins, choice)
         write_label(run.history, tags + i * n_columns, choice.label)
         if run.guesses != NULL and i < piece.n:
             run.guesses[piece.doc.offset + worker.words[piece.place + i]] = (

@@ -114,9 +114,11 @@ class MorphologyEngine(LabellingEngine):
         return True
 
     def _initialize(self, examples: list[GoldDoc], start: Start) -> None:
-        n_parts = len(list_parts(self.labels))
-        if n_parts > MAX_LABELS:
-            raise ValueError(Errors.DS073.format(n_parts=n_parts, most=MAX_LABELS))
+        n_labels, n_parts = len(self.labels), len(list_parts(self.labels))
+        if n_labels + n_parts > MAX_LABELS:
+            raise ValueError(
+                Errors.DS073.format(n_labels=n_labels, n_parts=n_parts, most=MAX_LABELS)
+            )
         self.main.label_parts = self.parts_of_labels
         golds = [take_words(gold) for gold in examples]
         self._seen = find_seen(golds, MIN_SEEN)
@@ -155,7 +157,7 @@ class MorphologyEngine(LabellingEngine):
         super()._load_extra(meta, arrays)
         require(
             not any(map(find_fault, self.labels))
-            and len(list_parts(self.labels)) <= MAX_LABELS,
+            and len(self.labels) + len(list_parts(self.labels)) <= MAX_LABELS,
             "its labels are malformed",
         )
         self._seen = read_seen(arrays)

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 from helpers.models import templates_strategy
 from helpers.reference import SPACE_TAG, split_sentences
-from helpers.reference_morphology import ReferenceMorphologizer
+from helpers.reference_morphology import ReferenceMorphologizer, has_wholes
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import (
     Templates,
@@ -109,16 +109,16 @@ def make_file(templates, labels, of_parts, of_wholes, seen=None, table=None):
     seen, table = seen or {}, table or {}
     n_parts = len({part for label in labels for part in label.split("|")} - {"_"}) or 1
     lists = [seen[orth] for orth in sorted(seen)]
-    index, slots = pack(of_parts, n_parts)
-    starts, wholes = pack(of_wholes, len(labels))
+    wholes = {
+        (key, n_parts + label): weight for (key, label), weight in of_wholes.items()
+    }
+    index, slots = pack({**of_parts, **wholes}, n_parts + len(labels))
     arrays = {
         "seen_keys": np.array(sorted(seen), dtype="uint64"),
         "seen_starts": np.cumsum([0, *map(len, lists)], dtype="uint32"),
         "seen_labels": np.array([one for each in lists for one in each], "uint16"),
         "templates_index": index,
         "templates_slots": slots,
-        "templates_starts": starts,
-        "templates_wholes": wholes,
     }
     for name in ("class", "cluster"):
         arrays[f"{name}_keys"] = np.array(sorted(table), dtype="uint64")
@@ -135,8 +135,7 @@ def make_file(templates, labels, of_parts, of_wholes, seen=None, table=None):
 
 
 def random_model(templates, docs, labels, seed, *, largest=127, share=0.7):
-    """A model file with random weights for features that occur in the docs. Some are
-    for whole labels where a template has none: they are not looked at.
+    """A model file with random weights for features that occur in the docs.
 
     largest (int): The largest weight; small ones make ties.
     share (float): Of the features that have weights.
@@ -163,10 +162,10 @@ def random_model(templates, docs, labels, seed, *, largest=127, share=0.7):
                 for template in templates.templates:
                     if rng.random() < share:
                         key = empty.find_key(template, sentence, i, history)
-                        for weights, n in (
-                            (of_parts, n_parts),
-                            (of_wholes, len(labels)),
-                        ):
+                        tables = [(of_parts, n_parts)]
+                        if has_wholes(template):
+                            tables.append((of_wholes, len(labels)))
+                        for weights, n in tables:
                             output = (key, int(rng.integers(0, n)))
                             weights[output] = int(rng.integers(-largest, largest + 1))
     return make_file(templates, labels, of_parts, of_wholes, seen, table)
