@@ -128,11 +128,12 @@ class BuildExtensions(build_ext):
         )
         for one, other in zip(self.extensions, made, strict=True):
             one.sources = other.sources
+        # Here, since pip's editable installs drop the options of commands.
+        self.parallel = os.cpu_count()
         super().build_extensions()
 
 
 setup(
     ext_modules=extensions,
     cmdclass={"build_ext": BuildExtensions},
-    options={"build_ext": {"parallel": os.cpu_count()}},
 )
