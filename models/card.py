@@ -112,11 +112,11 @@ ABOUT: dict[str, dict[str, Any]] = {
         "weaknesses": [
             "It learned from newspapers of the 1990s, of Brazil and Portugal. Tweets and "
             "chats get worse annotation.",
-            "Bosque divides contractions (`da` is `de` and `a`). spaCy's tokenizer does "
-            "not, so that scores on plain text are below those on the words of the "
-            "treebank.",
+            "Bosque divides contractions (`da` is `de` and `a`); here they are one token, "
+            "as in spaCy's tokenizer, with the lemma `de o` and the tag `ADP_DET`. Scores "
+            "are on these tokens, and no measure of treebank words.",
             "Entities are PER, ORG and LOC alone.",
-            "Tags (`token.tag_`) are parts of speech.",
+            "Tags (`token.tag_`) are parts of speech, of all parts of a contraction.",
         ],
     },
 }

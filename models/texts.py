@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc, DocBin
-from spacy.util import load_language_data, registry
+from spacy.util import get_lang_class, load_language_data, registry
 from spacy.vocab import Vocab
 
 from spacy_dynsel.corpus.conll import (
@@ -22,6 +22,7 @@ from spacy_dynsel.corpus.conll import (
     read_columns,
     read_conllu,
 )
+from spacy_dynsel.corpus.subtokens import divides_by, join_subtokens
 from spacy_dynsel.tasks.word_classes import CLUSTERS, WordClasses
 
 # What WNUT-17 and Wikigold call their entities. Those of other types are none here.
@@ -78,16 +79,19 @@ def make_english(data: Path, vocab: Vocab) -> tuple[Splits, Splits, Splits]:
 
 
 def make_portuguese(data: Path, vocab: Vocab) -> tuple[Splits, Splits, Splits]:
-    """The same for `pt_dynsel_bosque`. Bosque has no tags but parts of speech."""
+    """The same for `pt_dynsel_bosque`. Bosque has no tags but parts of speech, and divides
+    contractions, which are one token in texts."""
+    divides = divides_by(get_lang_class("pt")().tokenizer)
     found = []
     for split in ("train", "dev", "test"):
         trees = data / "ud_pt_bosque" / f"{split}.conllu"
         names = data / "uner_pt_bosque" / f"{split}.iob2"
-        docs = {"uner": read_documents(names, vocab)}
-        joined = names if split == "test" else None
-        docs["trees"] = _read_trees(trees, vocab, "upos", joined)
-        found.append(docs)
-    return found[0], found[1], found[2]
+        sentences = join_subtokens(_read_named(trees, "upos", names), divides)
+        found.append({"trees": list(make_docs(vocab, sentences, "document"))})
+    train, dev, test = found
+    for split in (dev, test):
+        split["uner"] = split["trees"]
+    return train, dev, test
 
 
 def read_names(path: Path, vocab: Vocab, level: Level = "document") -> list[Doc]:
@@ -120,12 +124,16 @@ def _read_trees(
 ) -> list[Doc]:
     """Documents of a treebank. Entities come from another file, where it has the same
     words."""
+    return list(make_docs(vocab, _read_named(path, tags, names), "document"))
+
+
+def _read_named(path: Path, tags: str, names: Path | None) -> list[Sentence]:
     sentences = [
         replace(sentence, ents=[]) for sentence in read_conllu(path, tag_column=tags)
     ]
     if names is not None:
         sentences = join_names(sentences, read_columns(names, IOB2))
-    return list(make_docs(vocab, sentences, "document"))
+    return sentences
 
 
 def join_names(

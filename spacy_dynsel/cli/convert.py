@@ -11,12 +11,22 @@ from spacy.vocab import Vocab
 from wasabi import msg
 
 from ..base.errors import Errors
-from ..corpus.conll import Columns, Level, make_docs, read_columns, read_conllu
-from ._data import make_vocab, read_docs, write_docs
+from ..corpus.conll import (
+    Columns,
+    Level,
+    Sentence,
+    make_docs,
+    read_columns,
+    read_conllu,
+)
+from ..corpus.subtokens import divides_by, find_undivided, join_subtokens
+from ._data import make_language, make_vocab, read_docs, write_docs
 from .group import dynsel_cli
 
 # How many of the sentences that were left out to name.
 N_NAMED = 5
+# From which share of words on to tell of those that the tokenizer leaves whole.
+FEW_WORDS = 0.01
 
 
 class Format(str, Enum):
@@ -73,6 +83,12 @@ def convert_cli(
         None, "--empty-word", help="For columns: what to write for empty words"
     ),
     skip_bad: bool = Opt(False, "--skip-bad", help="Leave out malformed sentences"),
+    merge_subtokens: bool = Opt(
+        False,
+        "--merge-subtokens",
+        "-T",
+        help="For CoNLL-U: join the parts of words that the tokenizer leaves whole",
+    ),
 ) -> None:
     """
     Convert a corpus to a DocBin. The corpus may be CoNLL-U, a file of columns with
@@ -101,6 +117,7 @@ def convert_cli(
         tag_column=tag_column,
         columns=columns,
         skip_bad=skip_bad,
+        merge_subtokens=merge_subtokens,
     )
 
 
@@ -114,6 +131,7 @@ def convert(
     tag_column: str | None = None,
     columns: Columns | None = None,
     skip_bad: bool = False,
+    merge_subtokens: bool = False,
 ) -> Path:
     """Convert a corpus to a DocBin.
 
@@ -126,6 +144,8 @@ def convert(
     tag_column (str): The tags to read: "xpos" or "upos", or the number of a column.
     columns (Columns): Where things stand in a file of columns.
     skip_bad (bool): Whether to leave out sentences with malformed lines.
+    merge_subtokens (bool): Whether to join the parts of words that the tokenizer of the
+        language leaves whole, such as Portuguese "da", "de" and "a" in treebanks.
     RETURNS (Path): The DocBin.
     """
     vocab = make_vocab(lang)
@@ -146,6 +166,7 @@ def convert(
             raise ValueError(Errors.DS151.format(value=tag_column, known="xpos, upos"))
         if format == Format.CONLLU:
             sentences = read_conllu(input_path, tag_column=tag_column, skipped=skipped)
+            sentences = _treat_subtokens(sentences, lang, merge=merge_subtokens)
             docs = list(make_docs(vocab, sentences, level))
         else:
             docs = list(_read_docbin(input_path, vocab, level, tag_column))
@@ -164,6 +185,32 @@ def convert(
     n_tokens = sum(map(len, docs))
     msg.good(f"{len(docs)} docs, {n_tokens} tokens: {output_path}")
     return output_path
+
+
+def _treat_subtokens(
+    sentences: list[Sentence], lang: str, *, merge: bool
+) -> list[Sentence]:
+    """Join the parts of words that the tokenizer leaves whole, or tell of them if there
+    are many: what learns from the parts meets the words."""
+    if not any(sentence.ranges for sentence in sentences):
+        return sentences
+    divides = divides_by(make_language(lang).tokenizer)
+    if merge:
+        return list(join_subtokens(sentences, divides))
+    undivided = [
+        (one.form, sentence.words[one.start : one.end])
+        for sentence in sentences
+        for one in find_undivided(sentence, divides)
+    ]
+    n_words = sum(len(sentence.words) for sentence in sentences)
+    if len(undivided) > FEW_WORDS * n_words:
+        form, parts = undivided[0]
+        msg.warn(
+            f"{len(undivided)} words have parts that are words in the treebank, but not "
+            f"for the tokenizer of '{lang}', such as '{form}' ({' + '.join(parts)}). For "
+            "pipelines that read plain text, join them: --merge-subtokens"
+        )
+    return sentences
 
 
 def _parse_number(tag_column: str | None) -> int | None:

@@ -31,12 +31,21 @@ ENTITY = re.compile(r"[BILUES]-.+")
 MISC_ENTITY = re.compile(r"(?:(?:Entity|NER|NE|name)=)?([BILUES]-[^=]+)")
 
 
+class Range(NamedTuple):
+    """Words that are one in the text: from start to end, and what stands there."""
+
+    start: int
+    end: int
+    form: str
+
+
 @dataclass
 class Sentence:
     """The words of a sentence and what is known about each: whether a space follows, its
     tag, part of speech, features and lemma, its head and the label of the arc to it, and
     its IOB2 tag. A list of what a corpus does not tell is empty; where it does not tell
-    it of one word, there is None or an empty string."""
+    it of one word, there is None or an empty string. Ranges are words of CoNLL-U that are
+    one in the text."""
 
     words: list[str] = field(default_factory=list)
     spaces: list[bool] = field(default_factory=list)
@@ -47,6 +56,7 @@ class Sentence:
     heads: list[int | None] = field(default_factory=list)  # roots are their own heads
     deps: list[str | None] = field(default_factory=list)
     ents: list[str] = field(default_factory=list)
+    ranges: list[Range] = field(default_factory=list)
     starts_document: bool = False
     starts_paragraph: bool = False
 
@@ -84,10 +94,11 @@ class Columns:
 def read_conllu(
     path: Path, *, tag_column: str = "xpos", skipped: list[str] | None = None
 ) -> list[Sentence]:
-    """Read a CoNLL-U file. Multiword ranges count for their spaces only; empty nodes and
-    enhanced dependencies, which a Doc has no place for, do not count. A lemma _ is missing,
-    unless the word is _ itself. FEATS _ are no features where the file has any, else
-    unknown; Docs have features in spaCy's order, whatever theirs is in the file.
+    """Read a CoNLL-U file. Multiword ranges count for their spaces, and are kept for
+    `join_subtokens`; empty nodes and enhanced dependencies, which a Doc has no place for,
+    do not count. A lemma _ is missing, unless the word is _ itself. FEATS _ are no
+    features where the file has any, else unknown; Docs have features in spaCy's order,
+    whatever theirs is in the file.
 
     path (Path): The file.
     tag_column (str): Which tags to read: "xpos" or "upos".
@@ -233,7 +244,7 @@ def _read_mark(comment: str, sentence: Sentence) -> None:
 
 def _parse_conllu(block: list[Line], sentence: Sentence, tag_column: str) -> None:
     rows: list[tuple[Line, list[str]]] = []
-    ranges: list[tuple[Line, int, int, bool]] = []
+    ranges: list[tuple[Line, Range, bool]] = []
     for line in block:
         if line.text.startswith("#"):
             _read_mark(line.text, sentence)
@@ -248,22 +259,26 @@ def _parse_conllu(block: list[Line], sentence: Sentence, tag_column: str) -> Non
             rows.append((line, fields))
         elif found := re.fullmatch(f"({NUMBER})-({NUMBER})", number):
             first, last = int(found[1]), int(found[2])
-            covered = ranges[-1][2] if ranges else 0
+            covered = ranges[-1][1].end if ranges else 0
             if not covered < first == len(rows) + 1 <= last:
                 raise line.error(Errors.DS142, number=number, expected=len(rows) + 1)
-            ranges.append((line, first, last, _space_after(fields)))
+            if not fields[1]:
+                raise line.error(Errors.DS143)
+            found_range = Range(first - 1, last, fields[1])
+            ranges.append((line, found_range, _space_after(fields)))
         elif not re.fullmatch(rf"{len(rows)}\.[1-9][0-9]*", number):
             raise line.error(Errors.DS142, number=number, expected=len(rows) + 1)
     for line, fields in rows:
         _parse_word(line, fields, sentence, tag_column, len(rows))
     _check_tree([line for line, _ in rows], sentence)
     sentence.ents = to_iob2(sentence.ents)
-    for line, first, last, space in ranges:
-        if last > len(rows):
+    for line, (start, end, _), space in ranges:
+        if end > len(rows):
             raise line.error(
-                Errors.DS142, number=f"{first}-{last}", expected=len(rows) + 1
+                Errors.DS142, number=f"{start + 1}-{end}", expected=len(rows) + 1
             )
-        sentence.spaces[first - 1 : last] = [False] * (last - first) + [space]
+        sentence.spaces[start:end] = [False] * (end - start - 1) + [space]
+    sentence.ranges = [one for _, one, _ in ranges]
 
 
 def _parse_word(
