@@ -21,6 +21,7 @@ from ..core.forms.packing import (
     pack_weights,
     unpack_weights,
 )
+from ..core.forms.word_scorer import WordScorer
 from ..core.induction import InducingLearner
 from ..core.label_parts import LabelParts
 from ..core.learner import Learner
@@ -431,7 +432,7 @@ class CachedForm:
         packed: dict[str, np.ndarray],
         scale: float,
         **options: Any,
-    ) -> CachedScorer:
+    ) -> WordScorer:
         return CachedScorer(
             program,
             n_labels,
@@ -445,7 +446,7 @@ class CachedForm:
 
 class FactoredForm(CachedForm):
     """Candidates that the lexicon keeps for each word, and weights of the parts of
-    labels and of whole ones; see FactoredScorer."""
+    labels and of whole ones; see FactoredScorer. Options have the parts."""
 
     @staticmethod
     def pack(
@@ -453,21 +454,13 @@ class FactoredForm(CachedForm):
         labels: np.ndarray,
         weights: np.ndarray,
         n_labels: int,
-        *,
-        parts: LabelParts,
         **options: Any,
     ) -> dict[str, np.ndarray]:
-        return CachedForm.pack(keys, labels, weights, parts.n_outputs)
+        return CachedForm.pack(keys, labels, weights, options["parts"].n_outputs)
 
     @staticmethod
-    def check(
-        packed: dict[str, np.ndarray],
-        n_labels: int,
-        *,
-        parts: LabelParts,
-        **options: Any,
-    ) -> None:
-        CachedForm.check(packed, parts.n_outputs)
+    def check(packed: dict[str, np.ndarray], n_labels: int, **options: Any) -> None:
+        CachedForm.check(packed, options["parts"].n_outputs)
 
     @staticmethod
     def make(
@@ -475,15 +468,12 @@ class FactoredForm(CachedForm):
         n_labels: int,
         packed: dict[str, np.ndarray],
         scale: float,
-        *,
-        parts: LabelParts,
         **options: Any,
     ) -> FactoredScorer:
         return FactoredScorer(
             program,
-            parts,
-            packed["index"],
-            packed["slots"],
+            index=packed["index"],
+            slots=packed["slots"],
             scale=scale,
             pairs=packed.get("pairs"),
             **options,

@@ -14,8 +14,8 @@ from ...base.errors import Errors
 from ...base.settings import LearnerSettings, check_choice
 from ...base.templates import CHECKPOINT, Templates, parse_templates
 from ...base.warnings import Warnings
-from ...core.forms.cached import CachedScorer
 from ...core.forms.packing import MAX_LABELS, MAX_WEIGHT, find_labels
+from ...core.forms.word_scorer import WordScorer
 from ...core.leads import NO_DECISION, NO_RIVAL
 from ...core.model_file import require
 from ...core.program import Program
@@ -91,7 +91,7 @@ class BiasedForm(CachedForm):
         packed: dict[str, np.ndarray],
         scale: float,
         **options: Any,
-    ) -> CachedScorer:
+    ) -> WordScorer:
         o_bias = options.pop("o_bias")
         n_templates = len(program.templates.templates)
         room = get_room(n_templates)
