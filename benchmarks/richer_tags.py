@@ -6,7 +6,12 @@
 A tagger and a parser are trained three times: with the tags of the treebank, with the
 part of speech added to each, and with all features added as well. The tagger predicts
 what the parser reads, so all that a parser could learn from `pos` and `morph` is there,
-with the errors that it would have to live with. For the morphologizer, a table learns
+with the errors that it would have to live with. Then a tagger, a morphologizer and a
+parser are trained as `configs/pipeline.cfg` trains them: the parser learns from the tags
+that the tagger predicts, or from these and from the parts of speech that the
+morphologizer predicts. Both parse with and without the morphologizer before them.
+Without it, the most frequent part of speech of each tag stands in. For the
+morphologizer, a table learns
 from one half of the development data which label is right given its own label and the
 tag of a tagger, and corrects the other half, both ways round: what a tag could add at
 most to what it knows. Scores are on development data. Parsers learn once and without a
@@ -17,7 +22,7 @@ import argparse
 import os
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +31,20 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import spacy
 from spacy.tokens import Doc, DocBin, Token
 from spacy.vocab import Vocab
+from thinc.api import Config
 
-from corpora import make_docs, read_split, write_splits
+from corpora import make_docs, read_split, write_docbins, write_splits
 from saving import save_results
+from spacy_dynsel.cli.init_config import make_config
 from spacy_dynsel.corpus.conll import Sentence
 from tagger import bare, show
 from training import CACHE, CONFIGS, train
 
 PLAIN, POS, FEATURES = ADDED = ("tag", "tag+pos", "tag+pos+morph")
 LIGHT = {"components.parser.model.seeds": 1, "components.parser.model.folds": 0}
+# Which components annotate what the parser learns from.
+TEACHERS = (["tagger"], ["tagger", "morphologizer"])
+FOLDS = {"components.morphologizer.model.folds": 4}
 
 
 def enrich(sentence: Sentence, added: str) -> Sentence:
@@ -57,9 +67,25 @@ def write_enriched(name: str, column: str, added: str, limit: int | None) -> Any
     return write_splits(f"{name}-{column}-{added}-{limit}", CACHE, make)
 
 
-def annotate(path: Path, dev: Path) -> list[tuple[Token, Token]]:
+def write_config(teachers: list[str]) -> Path:
+    """The config of a pipeline that tags, finds parts of speech, and parses."""
+    config = Config().from_str(make_config("pipeline"), interpolate=False)
+    for name in ("lemmatizer", "ner"):
+        config["nlp"]["pipeline"].remove(name)
+        del config["components"][name]
+    config["training"]["before_to_disk"].pop("first", None)
+    config["training"]["annotating_components"] = teachers
+    CACHE.mkdir(exist_ok=True)
+    path = CACHE / f"richer-{'-'.join(teachers)}.cfg"
+    config.to_disk(path, interpolate=False)
+    return path
+
+
+def annotate(
+    path: Path, dev: Path, *, exclude: Sequence[str] = ()
+) -> list[tuple[Token, Token]]:
     """The words of development data as a pipeline sees them, and as they should be."""
-    nlp = spacy.load(path)
+    nlp = spacy.load(path, exclude=exclude)
     gold = list(DocBin().from_disk(dev).get_docs(nlp.vocab))
     docs = nlp.pipe([bare(one, nlp.vocab) for one in gold])
     return [
@@ -74,8 +100,10 @@ def get_share(are_right: Iterable[bool]) -> float:
     return 100 * statistics.fmean(are_right)
 
 
-def score_parser(path: Path, dev: Path) -> dict[str, float]:
-    pairs = annotate(path, dev)
+def score_parser(
+    path: Path, dev: Path, *, exclude: Sequence[str] = ()
+) -> dict[str, float]:
+    pairs = annotate(path, dev, exclude=exclude)
     heads = [one.head.i == gold.head.i for one, gold in pairs]
     labels = [one.dep_ == gold.dep_ for one, gold in pairs]
     return {
@@ -131,6 +159,23 @@ def main() -> None:
             table[added] = score_parser(path, paths["dev"])
         results[f"{name}, parsers"] = table
         show(f"{name}, parsers", table)
+        table = {}
+        for teachers in TEACHERS:
+            paths = write_docbins(
+                *(name, column, CACHE),
+                whole_documents=True,
+                trees=True,
+                morphology=True,
+                limit=args.limit,
+            )
+            config = write_config(teachers)
+            folds = FOLDS if "morphologizer" in teachers else {}
+            path, _ = train("dynsel_teachers", config, paths, {**settings, **folds})
+            for row, exclude in (("", ()), (", alone", ("morphologizer",))):
+                title = f"taught by {' and '.join(teachers)}{row}"
+                table[title] = score_parser(path, paths["dev"], exclude=exclude)
+        results[f"{name}, parsers of a pipeline"] = table
+        show(f"{name}, parsers of a pipeline", table)
         if column == "xpos":
             paths = write_enriched(name, column, PLAIN, args.limit)
             trained = {

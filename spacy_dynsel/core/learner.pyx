@@ -8,13 +8,14 @@ A decision takes these steps, which can be used apart:
     add_gradient               say how the score of a label should move after a stage
     apply_gradient             move the weights of all features, stage by stage
 """
-from libc.math cimport sqrtf
+from libc.math cimport rint, sqrtf
 from libcpp.algorithm cimport fill
 
 import numpy as np
 
 from ..base.errors import Errors
 from ..base.settings import OBJECTIVES, OPTIMIZERS
+from .forms.packing import MAX_WEIGHT
 
 from .adagrad cimport take_step
 from .program cimport ProgramC, get_key, is_hidden
@@ -34,6 +35,8 @@ cdef enum:
 # a part of the margin, up to which a prefix may be wrong.
 cdef float CORRECTED_LEAD = 1
 cdef float HARMLESS_LEAD = 0.5
+# What compiling makes of the largest weight.
+cdef float LARGEST_INTEGER = MAX_WEIGHT
 # How many margins behind the best a label of parts is given up: predictions give it up
 # there as well, and hundreds of labels are not added up for each prefix.
 cdef float LOST = 3
@@ -528,7 +531,11 @@ cdef class Learner:
     cdef int _raise_lead(self, int good, int bad, float missing) except -1 nogil:
         """Add to the lead of a label over another, by the features scored so far."""
         cdef float total = 0
-        cdef float part
+        # The smallest change that compiling keeps. What is less goes on to the next
+        # feature, and the end is rounded up.
+        cdef float least = self.largest / LARGEST_INTEGER
+        cdef float due = least / 2
+        cdef float change
         cdef int i, output
         # What the two share is left alone.
         self._clear_touched()
@@ -539,12 +546,15 @@ cdef class Learner:
                 if self.gradient[output] != 0 and output < self.features[i].n_outputs:
                     total += get_rate(self.features[i].row)
         for i in range(self.n_scored):
-            part = missing * get_rate(self.features[i].row) / total
             for output in self.touched:
                 if self.gradient[output] != 0 and output < self.features[i].n_outputs:
-                    self._change(
-                        self.features[i].row, output, part * self.gradient[output]
-                    )
+                    due += missing * get_rate(self.features[i].row) / total
+                    change = least * rint(due / least)
+                    if change > 0:
+                        due -= change
+                        self._change(
+                            self.features[i].row, output, change * self.gradient[output]
+                        )
         if self.c_parts.n_parts:
             self._combine()
         return 0

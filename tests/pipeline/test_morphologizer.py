@@ -425,6 +425,24 @@ def test_corrections(nlp, morphologizer, examples, tmp_path):
     assert run_all(other)[: len(SENTENCES)] == gold_morphs(examples)
 
 
+def test_a_frequent_word_gets_a_label_that_it_never_had(tmp_path):
+    vocab = spacy.blank("en").vocab
+    words = ["the", "red", "runs"]
+    gold = Doc(vocab, words=words, pos=["DET", "ADJ", "VERB"], morphs=["A=B", "", ""])
+    nlp = spacy.blank("en")
+    nlp.add_pipe("dynsel_morphologizer")
+    examples = [Example(Doc(vocab, words=words), gold) for _ in range(MIN_SEEN)]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    nlp.to_disk(tmp_path)
+    other = spacy.load(tmp_path)
+    gold = Doc(other.vocab, words=["the"], pos=["ADJ"], morphs=[""])
+    other.update([Example(Doc(other.vocab, words=["the"]), gold)])
+    assert morphs_of([other("the")]) == morphs_of([gold])
+    other.to_disk(tmp_path)
+    assert morphs_of([spacy.load(tmp_path)("the")]) == morphs_of([gold])
+
+
 def test_two_runs_write_the_same_bytes():
     check_same_bytes(NAME, make_examples)
 

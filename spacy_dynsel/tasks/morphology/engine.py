@@ -124,6 +124,10 @@ class MorphologyEngine(LabellingEngine):
         self._seen = find_seen(golds, MIN_SEEN)
         super()._initialize(examples, start)
 
+    def _learn(self, batch: list[GoldDoc], drop: float) -> float:
+        self._seen = self._seen.with_words(map(take_words, batch))
+        return super()._learn(batch, drop)
+
     def _make_history(self) -> History:
         return make_history(self.labels)
 

@@ -10,6 +10,8 @@ from ...core.model_file import require
 from ...spacy_io.tokens import read_orths
 from ..labelling.gold import GoldWords
 
+# More than there can be.
+N_LABELS = 1 << 16
 SECTIONS = {"seen_keys": "uint64", "seen_starts": "uint32", "seen_labels": "uint16"}
 
 
@@ -29,6 +31,25 @@ class SeenLabels(NamedTuple):
         """The sections of a file."""
         starts = self.starts.astype("uint32")
         return dict(zip(SECTIONS, (self.keys, starts, self.labels), strict=True))
+
+    def with_words(self, golds: Iterable[GoldWords]) -> "SeenLabels":
+        """The same and what frequent words are labelled with in these docs: what a
+        model is shown later has to be possible as well."""
+        words = np.repeat(np.arange(len(self.keys)), np.diff(self.starts))
+        old = words * N_LABELS + self.labels
+        found = [old]
+        for gold in golds:
+            orths = read_orths(gold.doc)[gold.words]
+            places = np.searchsorted(self.keys, orths)
+            is_known = np.append(self.keys, 0)[places] == orths
+            is_known &= (places < len(self.keys)) & (gold.labels >= 0)
+            found.append(places[is_known] * N_LABELS + gold.labels[is_known])
+        pairs = np.unique(np.concatenate(found))
+        if len(pairs) == len(old):
+            return self
+        words, labels = np.divmod(pairs, N_LABELS)
+        starts = np.searchsorted(words, np.arange(len(self.keys) + 1))
+        return SeenLabels(self.keys, starts.astype("int32"), labels.astype("uint16"))
 
 
 def find_seen(golds: Iterable[GoldWords], min_count: int) -> SeenLabels:
