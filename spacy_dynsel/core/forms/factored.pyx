@@ -5,8 +5,9 @@ The first stage reads nothing but the word itself. What it says depends on the w
 alone, so that the lexicon keeps it: the best labels, with their scores; of a frequent
 word, those that it was seen with. These are all that later stages look at. They score
 parts, of which there are few, as a cached scorer does; templates that have something to
-say about whole labels as well are looked up by key, and say both at once. Both are added up only for labels that are left: after
-each checkpoint those within the margin of the best. One that is left alone has won.
+say about whole labels as well are looked up by key, and say both at once. Both are added
+up only for labels that are left: after each checkpoint those within the margin of the
+best. One that is left alone has won.
 """
 from libc.string cimport memset
 
@@ -54,7 +55,7 @@ cdef class FactoredScorer(WordScorer):
         dict cardinalities not None,
         pairs=None,
     ):
-        cdef int i, t, stage
+        cdef int i, t
         if parts.starts is None or len(has_wholes) != program.c.n_templates:
             raise ValueError(Errors.DS216.format(what="the parts of labels"))
         for t in range(program.c.stage_ends[0]):
