@@ -7,14 +7,12 @@ A tagger and a parser are trained three times: with the tags of the treebank, wi
 part of speech added to each, and with all features added as well. The tagger predicts
 what the parser reads, so all that a parser could learn from `pos` and `morph` is there,
 with the errors that it would have to live with. Then a tagger, a morphologizer and a
-parser are trained as `configs/pipeline.cfg` trains them: the parser learns from the tags
-that the tagger predicts, or from these and from the parts of speech that the
-morphologizer predicts. Both parse with and without the morphologizer before them.
-Without it, the most frequent part of speech of each tag stands in. For the
-morphologizer, a table learns
-from one half of the development data which label is right given its own label and the
-tag of a tagger, and corrects the other half, both ways round: what a tag could add at
-most to what it knows. Scores are on development data. Parsers learn once and without a
+parser are trained as `configs/pipeline.cfg` trains them: the parser learns from the parts
+of speech that the morphologizer predicts as well. It parses with and without that before
+it; without it, the most frequent part of speech of each word and tag stands in. For the
+morphologizer, a table learns from one half of the development data which label is right
+given its own label and the tag of a tagger, and corrects the other half, both ways round:
+what a tag could add at most to what it knows. Scores are on development data. Parsers learn once and without a
 reranker, unless --full is given.
 """
 
@@ -42,9 +40,6 @@ from training import CACHE, CONFIGS, train
 
 PLAIN, POS, FEATURES = ADDED = ("tag", "tag+pos", "tag+pos+morph")
 LIGHT = {"components.parser.model.seeds": 1, "components.parser.model.folds": 0}
-# Which components annotate what the parser learns from.
-TEACHERS = (["tagger"], ["tagger", "morphologizer"])
-FOLDS = {"components.morphologizer.model.folds": 4}
 
 
 def enrich(sentence: Sentence, added: str) -> Sentence:
@@ -67,16 +62,15 @@ def write_enriched(name: str, column: str, added: str, limit: int | None) -> Any
     return write_splits(f"{name}-{column}-{added}-{limit}", CACHE, make)
 
 
-def write_config(teachers: list[str]) -> Path:
+def write_config() -> Path:
     """The config of a pipeline that tags, finds parts of speech, and parses."""
     config = Config().from_str(make_config("pipeline"), interpolate=False)
     for name in ("lemmatizer", "ner"):
         config["nlp"]["pipeline"].remove(name)
         del config["components"][name]
     config["training"]["before_to_disk"].pop("first", None)
-    config["training"]["annotating_components"] = teachers
     CACHE.mkdir(exist_ok=True)
-    path = CACHE / f"richer-{'-'.join(teachers)}.cfg"
+    path = CACHE / "richer-pipeline.cfg"
     config.to_disk(path, interpolate=False)
     return path
 
@@ -159,23 +153,20 @@ def main() -> None:
             table[added] = score_parser(path, paths["dev"])
         results[f"{name}, parsers"] = table
         show(f"{name}, parsers", table)
-        table = {}
-        for teachers in TEACHERS:
-            paths = write_docbins(
-                *(name, column, CACHE),
-                whole_documents=True,
-                trees=True,
-                morphology=True,
-                limit=args.limit,
-            )
-            config = write_config(teachers)
-            folds = FOLDS if "morphologizer" in teachers else {}
-            path, _ = train("dynsel_teachers", config, paths, {**settings, **folds})
-            for row, exclude in (("", ()), (", alone", ("morphologizer",))):
-                title = f"taught by {' and '.join(teachers)}{row}"
-                table[title] = score_parser(path, paths["dev"], exclude=exclude)
+        paths = write_docbins(
+            *(name, column, CACHE),
+            whole_documents=True,
+            trees=True,
+            morphology=True,
+            limit=args.limit,
+        )
+        path, _ = train("dynsel_pipeline", write_config(), paths, settings)
+        table = {
+            row: score_parser(path, paths["dev"], exclude=exclude)
+            for row, exclude in (("with", ()), ("without", ("morphologizer",)))
+        }
         results[f"{name}, parsers of a pipeline"] = table
-        show(f"{name}, parsers of a pipeline", table)
+        show(f"{name}, a parser taught with a morphologizer", table)
         if column == "xpos":
             paths = write_enriched(name, column, PLAIN, args.limit)
             trained = {

@@ -39,6 +39,11 @@ class Warnings(metaclass=ErrorsWithCodes):
         "nlp.update, or in annotating_components in the section [training] of the "
         "config."
     )
+    DW123 = (
+        "Component '{name}' has learned from docs with parts of speech, and now gets "
+        "docs without: its trees will be a little worse than they could be. Run its "
+        "morphologizer before it (do not exclude or disable it), or train without one."
+    )
     # Confidence
     DW193 = (
         "Component '{name}' runs with {found}, and its confidence was fitted with "

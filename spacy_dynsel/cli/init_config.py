@@ -148,6 +148,8 @@ def make_config(
     names = ["base", *(name for name in MERGED if name in pipeline)]
     has_classes = clusters or bool(resources)
     names += ["clusters"] * has_classes + ["gazetteers"] * gazetteers + ["fast"] * fast
+    if Kind(kind) is Kind.PIPELINE:
+        names += ["pipeline"]
     if Kind(kind) is Kind.CASCADE:
         names += ["cascade"] + ["cascade_clusters"] * has_classes
     names += ["resources"] * bool(resources)

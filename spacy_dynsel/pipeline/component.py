@@ -75,6 +75,8 @@ class DynselComponent(StoredComponent):
     gold_missing: str
     # What templates are read for.
     decision = "word"
+    # What it learns from, as it was predicted, beside words.
+    learns_from: tuple[str, ...] = ()
     _confidence_map: ConfidenceMap | None = None
     # The settings we last warned about.
     _warned_of: dict[str, Any] | None = None
@@ -211,6 +213,12 @@ class DynselComponent(StoredComponent):
                 yield from docs
             except Exception as error:
                 error_handler(self.name, self, docs, error)
+
+    def annotate_for_training(self, docs: list[Doc]) -> None:
+        """Annotate docs for a component that learns from what is predicted: by a model
+        that has not seen them, if there is one."""
+        batch = self._require_engine().predict_in_training(docs)
+        self.set_annotations(docs, self._predict(docs) if batch is None else batch)
 
     def statistics(self, docs: Iterable[Doc]) -> dict[str, Any]:
         """Say how many templates some docs need.
@@ -403,7 +411,15 @@ class DynselComponent(StoredComponent):
         """Remember what matters of the pipeline."""
 
     def _is_read(self, nlp: Language | None) -> bool:
-        """Whether components that are trained at the same time read the annotation."""
+        """Whether a component that comes after this one, and is trained with it, learns
+        from what this one predicts."""
+        names = [] if nlp is None else nlp.pipe_names
+        pipes = [None if nlp is None else nlp.get_pipe(name) for name in names]
+        later = names[pipes.index(self) + 1 :] if self in pipes else []
+        return nlp is not None and any(self._is_read_by(nlp, name) for name in later)
+
+    def _is_read_by(self, nlp: Language, name: str) -> bool:
+        """Whether a component learns from what this one predicts."""
         return False
 
     def _get_knobs(self) -> dict[str, Any]:

@@ -36,10 +36,9 @@ from ..tasks.lemmas.scripts import find_script, read_script
 from ..tasks.lemmas.tables import Tables, read_lookups
 from .component import DynselComponent, Verdicts, as_list, join_labels
 from .confidences import LEMMA, write_tokens
-from .names import Names, check_label
+from .names import POS_ATTRIBUTE, Names, check_label
 from .settings import Setting
 
-POS_ATTRIBUTE = "token.pos"
 # Sets parts of speech, and does not say so.
 RULER = "attribute_ruler"
 # What stands for a lemma that is missing.

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
+from spacy.language import Language
 from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as POS_IDS
 from spacy.parts_of_speech import NAMES as POS_NAMES
@@ -40,7 +41,7 @@ from ..tasks.morphology.engine import MorphologyEngine
 from ..tasks.morphology.labels import EMPTY, POS, SEPARATOR, find_fault, split_label
 from .component import DynselComponent, Verdicts, as_list, match_labels
 from .confidences import MORPH, write_tokens
-from .names import Names, check_label
+from .names import POS_ATTRIBUTE, Names, check_label
 from .settings import AlphaSetting
 
 SPACE_POS = POS_IDS["SPACE"]
@@ -242,6 +243,9 @@ class DynselMorphologizer(DynselComponent):
                 )
             )
         return verdicts
+
+    def _is_read_by(self, nlp: Language, name: str) -> bool:
+        return POS_ATTRIBUTE in getattr(nlp.get_pipe(name), "learns_from", ())
 
     def add_label(self, label: str) -> int:
         """Add a label, before initialization.

@@ -9,6 +9,10 @@ from spacy.vocab import Vocab
 
 from ..base.errors import Errors
 
+# What pipelines call attributes.
+TAG_ATTRIBUTE = "token.tag"
+POS_ATTRIBUTE = "token.pos"
+
 
 class Names:
     """What labels are to spaCy. Components add what they need.

@@ -1,7 +1,6 @@
 """The dependency parser as a pipeline component: spaCy's contract, no arithmetic."""
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -19,10 +18,9 @@ from thinc.api import Model
 from ..base.errors import Errors
 from ..base.settings import check_choice, check_number
 from ..base.system_errors import SystemErrors
-from ..base.warnings import Warnings
 from ..confidence.maps import ConfidenceMap
 from ..spacy_io.annotations import read_parse, write_parses
-from ..spacy_io.tokens import find_untagged, find_words, hand_on_starts, have_same_words
+from ..spacy_io.tokens import find_words, hand_on_starts, have_same_words
 from ..tasks.arc_eager.batch import ParseBatch
 from ..tasks.arc_eager.constraints import Constraints, read_constraints
 from ..tasks.arc_eager.decode import SPACE
@@ -40,9 +38,16 @@ from ..tasks.arc_eager.trees import classify_tree, restore_arcs
 from ..tasks.links.engine import LinkEngine
 from .component import DynselComponent, Verdicts, as_list
 from .confidences import ARC, write_tokens
-from .names import Names, check_label, get_ids, read_labels
+from .names import (
+    POS_ATTRIBUTE,
+    TAG_ATTRIBUTE,
+    Names,
+    check_label,
+    get_ids,
+    read_labels,
+)
 from .settings import MarginSetting, Setting
-from .tag_source import TagSource
+from .sources import PARTS_OF_SPEECH, TAGS, Source
 
 ROOT_LABEL = "ROOT"
 # The label of white space.
@@ -121,7 +126,7 @@ class DynselParser(DynselComponent):
     gold_missing = "no token has a head"
     decision = "transition"
     names_type = ArcNames
-    _has_warned = False
+    learns_from = (TAG_ATTRIBUTE, POS_ATTRIBUTE)
 
     defaults: ClassVar[dict[str, Any]] = {
         **DynselComponent.defaults,
@@ -145,8 +150,8 @@ class DynselParser(DynselComponent):
         self, vocab: Vocab, model: Model, name: str | None = None, **settings: Any
     ) -> None:
         super().__init__(vocab, model, name, **settings)
-        # What gives docs their tags, as far as that is known.
-        self._tagger = TagSource()
+        # What gives docs what it learns from, as far as that is known.
+        self._sources = (Source(TAGS), Source(PARTS_OF_SPEECH))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -175,9 +180,8 @@ class DynselParser(DynselComponent):
         """
         docs = as_list(docs)
         batch = super().predict(docs)
-        if self.engine.reads_tags and not self._has_warned and find_untagged(docs):
-            self._has_warned = True
-            warnings.warn(Warnings.DW121.format(name=self.name), stacklevel=2)
+        for source, are_known in zip(self._sources, self._get_known(), strict=True):
+            source.check(docs, self.name, are_known=are_known)
         return batch
 
     def set_annotations(self, docs: Iterable[Doc], predictions: ParseBatch) -> None:
@@ -325,7 +329,7 @@ class DynselParser(DynselComponent):
         return self._add_labels([label]) if self._check_arc_label(label) else 0
 
     def _join(self, nlp: Language | None) -> None:
-        self._tagger = TagSource(nlp, self)
+        self._sources = (Source(TAGS, nlp, self), Source(PARTS_OF_SPEECH, nlp, self))
 
     def _get_knobs(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.engine.knob_settings}
@@ -389,13 +393,15 @@ class DynselParser(DynselComponent):
 
     def _get_golds(self, examples: list[Example]) -> list[GoldParse]:
         # Sentences are those of the reference, whatever the predicted doc says.
-        tagged = self._tagger.tag(
-            [example.predicted for example in examples],
-            self.name,
-            are_known=self.engine.reads_tags,
-        )
+        docs = [example.predicted for example in examples]
+        for source, are_known in zip(self._sources, self._get_known(), strict=True):
+            docs = source.annotate(docs, self.name, are_known=are_known)
         golds = super()._get_golds(examples)
-        return [gold._replace(doc=doc) for gold, doc in zip(golds, tagged, strict=True)]
+        return [gold._replace(doc=doc) for gold, doc in zip(golds, docs, strict=True)]
+
+    def _get_known(self) -> tuple[bool, bool]:
+        """Whether it has learned from docs with tags, and with parts of speech."""
+        return self.engine.reads_tags, self.engine.reads_pos
 
     def _get_gold(self, example: Example, names: ArcNames) -> GoldParse:
         reference = example.reference

@@ -25,10 +25,8 @@ from ..tasks.labelling.train import MISSING, NOT
 from ..tasks.tagging.engine import SPACE_TAG_NAME, TaggingEngine
 from .component import DynselComponent, Verdicts, as_list, match_labels
 from .confidences import TAG, write_tokens
-from .names import Names, check_label
+from .names import TAG_ATTRIBUTE, Names, check_label
 from .settings import AlphaSetting
-
-TAG_ATTRIBUTE = "token.tag"
 
 
 class TagNames(Names):
@@ -149,12 +147,6 @@ class DynselTagger(DynselComponent):
             )
         ]
 
-    def tag_for_training(self, docs: list[Doc]) -> None:
-        """Tag docs for a component that learns from their tags: by a model that has not
-        seen them, if there is one."""
-        batch = self._require_engine().predict_in_training(docs)
-        self.set_annotations(docs, self._predict(docs) if batch is None else batch)
-
     def add_label(self, label: str) -> int:
         """Add a label, before initialization.
 
@@ -185,15 +177,8 @@ class DynselTagger(DynselComponent):
             raise ValueError(Errors.DS042.format(name=self.name, attribute="token.tag"))
         return chosen
 
-    def _is_read(self, nlp: Language | None) -> bool:
-        """Whether a component that comes after the tagger, and is trained with it,
-        reads its tags."""
-        pipeline = [] if nlp is None else nlp.pipeline
-        places = [place for place, (_, pipe) in enumerate(pipeline) if pipe is self]
-        return nlp is not None and any(
-            TAG_ATTRIBUTE in nlp.get_pipe_meta(name).requires
-            for name, _ in pipeline[places[0] + 1 if places else len(pipeline) :]
-        )
+    def _is_read_by(self, nlp: Language, name: str) -> bool:
+        return TAG_ATTRIBUTE in nlp.get_pipe_meta(name).requires
 
     def _get_gold(
         self, example: Example, names: TagNames, *, is_strict: bool = True

@@ -84,7 +84,7 @@ class BoostingExperiment:
             for name, part in pairs.items():
                 docs = [doc for doc, _ in part]
                 if name == "train":
-                    tagger.tag_for_training(docs)
+                    tagger.annotate_for_training(docs)
                 else:
                     tagger.set_annotations(docs, tagger.predict(docs))
             self._docs = pairs

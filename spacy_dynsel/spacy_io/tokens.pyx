@@ -292,24 +292,26 @@ def find_blank_lines(Doc doc not None):
     return result
 
 
-def find_untagged(list docs not None) -> list:
-    """The numbers of the docs that have words and no tags."""
+def find_bare(list docs not None, bint with_tags) -> list:
+    """The numbers of the docs that have words, and no tags; or no parts of speech."""
     cdef Doc doc
     cdef int number, i
-    cdef bint has_words, has_tags
-    untagged = []
+    cdef bint has_words, is_bare
+    bare = []
     for number in range(len(docs)):
         doc = docs[number]
         has_words = False
-        has_tags = False
+        is_bare = True
         for i in range(doc.length):
-            has_words |= not is_space(doc.c[i].lex)
-            has_tags = doc.c[i].tag != 0
-            if has_tags:
-                break
-        if has_words and not has_tags:
-            untagged.append(number)
-    return untagged
+            # White space may have them all the same.
+            if not is_space(doc.c[i].lex):
+                has_words = True
+                is_bare = (doc.c[i].tag if with_tags else <int>doc.c[i].pos) == 0
+                if not is_bare:
+                    break
+        if has_words and is_bare:
+            bare.append(number)
+    return bare
 
 
 def read_orths(Doc doc not None):

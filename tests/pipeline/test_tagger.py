@@ -454,7 +454,7 @@ def test_folds_annotate_what_they_have_not_seen():
             tagger.update(examples)
         docs = [example.predicted for example in examples]
         # The first docs are tagged before the folds have learned.
-        tagger.tag_for_training([Doc(nlp.vocab, words=["ax"])])
+        tagger.annotate_for_training([Doc(nlp.vocab, words=["ax"])])
         tags = [doc[0].tag_ for doc in tagger.pipe(docs)]
         right = [example.reference[0].tag_ for example in examples]
         gold = [tagger.labels.index(tag) for tag in right]

@@ -60,6 +60,38 @@ def test_folds_are_trained_where_they_are_needed():
     assert nlp.get_pipe("dynsel_tagger").engine.n_folds == 0
 
 
+BOTH = ("dynsel_tagger", "dynsel_morphologizer")
+
+
+def test_a_parser_learns_with_the_parts_of_speech_that_it_will_get(tmp_path):
+    models = []
+    for annotates in (BOTH, BOTH[:1], ()):
+        nlp, examples = start(*BOTH, "dynsel_parser")
+        assert nlp.get_pipe("dynsel_morphologizer").engine.n_folds == 4
+        learn(nlp, examples, annotates=list(annotates))
+        assert get_parser(nlp).engine.reads_pos
+        models.append(nlp.to_bytes(exclude=["vocab", "tokenizer"]))
+    assert models[0] == models[1] == models[2]
+    nlp.to_disk(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spacy.load(tmp_path)("All is well .")
+    alone = spacy.load(tmp_path, exclude=["dynsel_morphologizer"])
+    with pytest.warns(UserWarning, match="DW123") as found:
+        alone("No parts of speech here .")
+        alone("Nor here .")
+    assert len(found) == 1
+
+
+def test_no_folds_for_those_who_learn_from_gold():
+    nlp, _ = start("dynsel_morphologizer", "dynsel_lemmatizer")
+    assert nlp.get_pipe("dynsel_morphologizer").engine.n_folds == 0
+    nlp, examples = start("dynsel_tagger", "dynsel_parser", "dynsel_morphologizer")
+    assert nlp.get_pipe("dynsel_morphologizer").engine.n_folds == 0
+    learn(nlp, examples, 1)
+    assert not get_parser(nlp).engine.reads_pos
+
+
 def test_a_tagger_that_is_disabled_gives_no_tags():
     nlp, examples = start("dynsel_parser")
     learn(nlp, examples, 1)

@@ -14,7 +14,6 @@ from ...base.templates import Templates
 from ...core.forms.slots import NarrowScorer, WideScorer
 from ...core.learner import Learner
 from ...core.recorder import Recorder
-from ...spacy_io.annotations import read_tags
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ...spacy_io.tokens import find_words
 from ..classifier import Classifier, SlotForm, check_count, find_columns
@@ -159,9 +158,7 @@ class ParsingEngine(TreeEngine):
                 part.start_folds(self.n_folds, lambda fold: fold + 1)
 
     def _learn(self, batch: list[GoldParse], drop: float) -> float:
-        self.reads_tags = self.reads_tags or any(
-            read_tags(gold.doc).any() for gold in batch
-        )
+        self._note_annotation(batch)
         training = self._training_batch(batch, gold_starts(batch))
         pairs = list(zip(self.actions.learners, self.arcs.learners, strict=True))
         n_jobs = len(pairs) + 1 + 2 * self.n_folds

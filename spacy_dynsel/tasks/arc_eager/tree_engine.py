@@ -8,6 +8,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ...core.model_file import require
+from ...spacy_io.annotations import read_pos, read_tags
 from ...spacy_io.lexemes import LexemeReader
 from ...spacy_io.tokens import read_sent_starts
 from ..engine import Engine, Margin, Snapshot, Start
@@ -66,8 +67,8 @@ class TreeEngine(Engine):
         self._tags: Any = None
         # The size of the training data, once it is initialized.
         self._n_tokens = 0
-        # Whether it has learned from docs with tags.
-        self.reads_tags = False
+        # Whether it has learned from docs with tags, and with parts of speech.
+        self.reads_tags = self.reads_pos = False
 
     @property
     def arcs(self) -> Any:
@@ -129,6 +130,12 @@ class TreeEngine(Engine):
         )
         return mark_known(is_right, heads >= 0)
 
+    def _note_annotation(self, batch: list[GoldParse]) -> None:
+        """Remember what there is to be read of docs that it learns from."""
+        for gold in batch:
+            self.reads_tags = self.reads_tags or bool(read_tags(gold.doc).any())
+            self.reads_pos = self.reads_pos or bool(read_pos(gold.doc).any())
+
     def _guess(self, docs: list[Doc]) -> ParseBatch:
         lengths = np.array([len(doc) for doc in docs], dtype="int64")
         offsets = np.cumsum(lengths) - lengths
@@ -166,6 +173,7 @@ class TreeEngine(Engine):
     def _get_extra(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         meta = {
             "reads_tags": self.reads_tags,
+            "reads_pos": self.reads_pos,
             "split_blank_lines": self._blank_lines_split,
         }
         return meta, {"tag_keys": self._tags.keys, "tag_values": self._tags.values}
@@ -180,6 +188,7 @@ class TreeEngine(Engine):
         self._tags = TagMap(keys, values)
         self._blank_lines_split = splits
         self.reads_tags = meta.get("reads_tags") is True
+        self.reads_pos = meta.get("reads_pos") is True
 
     def _training_batch(self, batch: list[GoldParse], starts: np.ndarray) -> Any:
         return self.examples_type(

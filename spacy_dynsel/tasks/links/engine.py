@@ -13,7 +13,6 @@ from ...base.system_errors import SystemErrors
 from ...base.templates import Templates
 from ...core.forms.slots import NarrowScorer, WideScorer
 from ...core.recorder import Recorder
-from ...spacy_io.annotations import read_tags
 from ...spacy_io.lexemes import LEXICAL_COLUMNS
 from ..arc_eager.batch import ParseBatch
 from ..arc_eager.constraints import Constraints
@@ -103,9 +102,7 @@ class LinkEngine(TreeEngine):
     # Learning.
 
     def _learn(self, batch: list[GoldParse], drop: float) -> float:
-        self.reads_tags = self.reads_tags or any(
-            read_tags(gold.doc).any() for gold in batch
-        )
+        self._note_annotation(batch)
         training = self._training_batch(batch, gold_starts(batch))
         settings = self.links.link_settings
         self.links.model.choose_alpha()
