@@ -59,6 +59,7 @@ SMALLER = {
     "parser.model.label_learner.cutoff": 2,
     "parser.model.label_learner.prune": 3.75,
     "ner.model.learner.cutoff": 2,
+    "ner.model.learner.prune": 1.5,
 }
 QUICK = {"parser.model.seeds": 1, "parser.model.folds": 2, "ner.model.seeds": 1}
 CHEAP_TRAINING = {"max_epochs": 4, "eval_frequency": 250}

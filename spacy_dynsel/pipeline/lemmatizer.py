@@ -19,15 +19,14 @@ from ..base.errors import Errors
 from ..base.settings import check_choice, check_number
 from ..base.warnings import Warnings
 from ..confidence.maps import ConfidenceMap
+from ..spacy_io.annotations import read_lemmas
 from ..spacy_io.lemmas import (
     NO_LEMMA,
     TABLE_LEMMA,
-    lack_pos,
-    read_lemmas,
     read_pos_and_morphs,
     write_lemmas,
 )
-from ..spacy_io.tokens import find_words, have_same_words
+from ..spacy_io.tokens import find_bare, find_words, have_same_words
 from ..tasks.engine import MIN_TOKENS_FOR_CUTOFF
 from ..tasks.lemmas.decode import LemmaBatch
 from ..tasks.lemmas.engine import LemmaEngine
@@ -124,7 +123,7 @@ class DynselLemmatizer(DynselComponent):
         """
         docs = as_list(docs)
         batch = super().predict(docs)
-        if not self._has_warned and self.engine.reads_pos and lack_pos(docs):
+        if not self._has_warned and self.engine.reads_pos and find_bare(docs, False):
             self._has_warned = True
             warnings.warn(Warnings.DW230.format(name=self.name), stacklevel=2)
         return batch

@@ -29,6 +29,30 @@ from ..base.errors import Errors
 SPACE_TAG = SPACE_TAG_C
 
 
+cdef int check_labels(
+    list docs, const uint16_t[::1] labels, Py_ssize_t n_labels
+) except -1:
+    """Raise an error unless each token of some docs has one of so many labels, or is
+    white space and has the label of that."""
+    cdef Doc doc
+    cdef Py_ssize_t offset = count_tokens(docs)
+    cdef Py_ssize_t i
+    cdef bint is_good = offset == labels.shape[0] and n_labels >= 0
+    if is_good:
+        offset = 0
+        for doc in docs:
+            for i in range(doc.length):
+                is_good &= labels[offset + i] < n_labels or (
+                    labels[offset + i] == SPACE_TAG_C and is_space(doc.c[i].lex)
+                )
+            offset += doc.length
+    if not is_good:
+        raise ValueError(
+            Errors.DS045.format(n_predictions=labels.shape[0], n_tokens=offset)
+        )
+    return 0
+
+
 def write_tags(
     list docs not None,
     const uint16_t[::1] labels not None,
@@ -45,22 +69,9 @@ def write_tags(
     space_tag (int): The string ID of the tag of white space.
     """
     cdef Doc doc
-    cdef Py_ssize_t offset = count_tokens(docs)
+    cdef Py_ssize_t offset = 0
     cdef Py_ssize_t i
-    cdef bint is_good = offset == labels.shape[0]
-    if is_good:
-        offset = 0
-        for doc in docs:
-            for i in range(doc.length):
-                is_good &= labels[offset + i] < tags.shape[0] or (
-                    labels[offset + i] == SPACE_TAG_C and is_space(doc.c[i].lex)
-                )
-            offset += doc.length
-    if not is_good:
-        raise ValueError(
-            Errors.DS045.format(n_predictions=labels.shape[0], n_tokens=offset)
-        )
-    offset = 0
+    check_labels(docs, labels, tags.shape[0])
     for doc in docs:
         for i in range(doc.length):
             if overwrite or doc.c[i].tag == 0:
@@ -87,25 +98,12 @@ def write_morphs(
     overwrite (bool): Whether to replace what is set.
     """
     cdef Doc doc
-    cdef Py_ssize_t offset = count_tokens(docs)
+    cdef Py_ssize_t offset = 0
     cdef Py_ssize_t n_labels = pos.shape[0] - 1
     cdef Py_ssize_t i, label
-    cdef bint is_good = (
-        offset == labels.shape[0] and n_labels >= 0 and morphs.shape[0] == pos.shape[0]
-    )
-    if is_good:
-        offset = 0
-        for doc in docs:
-            for i in range(doc.length):
-                is_good &= labels[offset + i] < n_labels or (
-                    labels[offset + i] == SPACE_TAG_C and is_space(doc.c[i].lex)
-                )
-            offset += doc.length
-    if not is_good:
-        raise ValueError(
-            Errors.DS045.format(n_predictions=labels.shape[0], n_tokens=offset)
-        )
-    offset = 0
+    check_labels(docs, labels, n_labels)
+    if morphs.shape[0] != pos.shape[0]:
+        raise ValueError(Errors.DS216.format(what="features and parts of speech"))
     for doc in docs:
         for i in range(doc.length):
             label = min(<Py_ssize_t>labels[offset + i], n_labels)
@@ -270,29 +268,22 @@ def read_parse(Doc doc not None) -> tuple:
 
 def read_pos(Doc doc not None):
     """token.pos."""
-    pos = np.empty(doc.length, dtype="uint8")
-    cdef uint8_t[::1] view = pos
-    for i in range(doc.length):
-        view[i] = <uint8_t>doc.c[i].pos
-    return pos
+    return read_columns([doc], [POS])[0].astype("uint8")
 
 
 def read_morphs(Doc doc not None):
     """The IDs of token.morph, 0 where none is set."""
-    morphs = np.empty(doc.length, dtype="uint64")
-    cdef uint64_t[::1] view = morphs
-    for i in range(doc.length):
-        view[i] = doc.c[i].morph
-    return morphs
+    return read_columns([doc], [MORPH])[0]
 
 
 def read_tags(Doc doc not None):
     """The string IDs of token.tag."""
-    tags = np.empty(doc.length, dtype="uint64")
-    cdef uint64_t[::1] view = tags
-    for i in range(doc.length):
-        view[i] = doc.c[i].tag
-    return tags
+    return read_columns([doc], [TAG])[0]
+
+
+def read_lemmas(Doc doc not None):
+    """The string IDs of token.lemma."""
+    return read_columns([doc], [LEMMA])[0]
 
 
 def read_entities(Doc doc not None) -> tuple:

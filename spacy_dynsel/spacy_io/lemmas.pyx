@@ -115,15 +115,6 @@ def write_lemmas(
         offset += doc.length
 
 
-def read_lemmas(Doc doc not None):
-    """The string IDs of token.lemma."""
-    lemmas = np.empty(doc.length, dtype="uint64")
-    cdef uint64_t[::1] view = lemmas
-    for i in range(doc.length):
-        view[i] = doc.c[i].lemma
-    return lemmas
-
-
 def read_pos_and_morphs(Doc doc not None) -> tuple:
     """token.pos, and the string IDs of token.morph, 0 where there are no features."""
     pos = np.empty(doc.length, dtype="uint8")
@@ -134,20 +125,3 @@ def read_pos_and_morphs(Doc doc not None) -> tuple:
         pos_view[i] = <uint8_t>doc.c[i].pos
         morph_view[i] = get_morph(&doc.c[i])
     return pos, morphs
-
-
-def lack_pos(list docs not None) -> bool:
-    """Whether one of some docs has words, and none of them has a part of speech."""
-    cdef Doc doc
-    cdef bint has_words, has_pos
-    for doc in docs:
-        has_words = False
-        has_pos = False
-        for i in range(doc.length):
-            has_words |= not is_space(doc.c[i].lex)
-            has_pos = doc.c[i].pos != 0
-            if has_pos:
-                break
-        if has_words and not has_pos:
-            return True
-    return False
