@@ -141,6 +141,8 @@ class Engine(Resumable):
         self.lexical = lexical
         self.resources = resources
         self.max_lexemes = 1
+        # How many threads learn; None for one a core.
+        self.training_threads: int | None = None
         self.lock = new_lock()
         self._reset()
 

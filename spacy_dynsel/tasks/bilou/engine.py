@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ...base.templates import CHECKPOINT, Templates, parse_templates
 from ...base.warnings import Warnings
 from ...core.forms.packing import MAX_LABELS, MAX_WEIGHT, find_labels
 from ...core.forms.word_scorer import WordScorer
+from ...core.learner import Learner
 from ...core.leads import NO_DECISION, NO_RIVAL
 from ...core.model_file import require
 from ...core.program import Program
@@ -28,6 +30,7 @@ from ..evidence import Evidence, mark_known, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..margins import scale_margins
+from ..parallel import run_all
 from ..word_classes import WordResources
 from ..word_tables import N_RESERVED, NO_TABLE, lookup_arrays
 from .actions import KEEP
@@ -264,16 +267,19 @@ class EntityEngine(Engine):
 
     def _learn(self, batch: list[GoldEntities], drop: float) -> float:
         lone = self.settings.lone_sentences
-        loss = 0.0
         n_words = sum(len(find_words(gold.doc)) for gold in batch)
+        starts = self._training_starts(batch)
+
+        def teach(learner: Learner, copies: list[EntityExamples], history: float) -> float:
+            return sum(one.update(learner, drop, history, lone) for one in copies)
+
+        jobs = []
+        # The second pass learns from gold data as the first does, so that neither waits.
         for name, part in self.classifiers.items():
             history = part.get_history_rate(n_words)
-            for starts in self._training_starts(batch):
-                training = self._training_batch(name, batch, starts)
-                for learner in part.learners:
-                    found = training.update(learner, drop, history, lone)
-                    loss += found / len(part.learners)
-        return float(loss)
+            copies = [self._training_batch(name, batch, one) for one in starts]
+            jobs += [partial(teach, one, copies, history) for one in part.learners]
+        return sum(run_all(self.training_threads, jobs)) / len(self.main.learners)
 
     def record(self, batch: list[GoldEntities], recorders: dict[str, Recorder]) -> None:
         starts = self._training_starts(batch)[0]
