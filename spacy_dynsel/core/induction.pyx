@@ -7,7 +7,7 @@ from ..base.errors import Errors
 from .learner cimport FeatureC, Learner, StepC
 from .pairs cimport MemberC, PairC, list_pairs, may_pair, pair_key, read_pairs
 from .typedefs cimport feat_t, uint32_t, uint64_t
-from .weight_table cimport ROW, EntryC, WeightC
+from .weight_table cimport EntryC
 
 
 cdef bint comes_before(const WaitingC& one, const WaitingC& other) noexcept nogil:
@@ -121,7 +121,8 @@ cdef class InducingLearner(Learner):
                 i += 1
             if gradient != 0:
                 row = self.table.find_row(<feat_t>(place >> 32))
-                self._move_weight(self.table.find_weight(row, <uint32_t>place), gradient)
+                weight = self.table.find_weight(row, <uint32_t>place)
+                self._move_weight(weight.value, weight.squares, gradient)
         self.waiting.clear()
         return 0
 
@@ -168,10 +169,12 @@ cdef class InducingLearner(Learner):
 
     cdef float _get_strength(self, const FeatureC* feature) noexcept nogil:
         """What a feature adds to the lead that the gradient describes."""
-        cdef const WeightC* weights = self.table.get_weights(feature.row)
         cdef float strength = 0
-        for i in range(feature.row.n):
-            strength += self.gradient[weights[i].label] * self._value(&weights[i])
+        row = self.table.get_row(feature.row)
+        for i in range(row.n):
+            strength += self.gradient[row.labels[i]] * self._value(
+                row.values[i], row.squares[i]
+            )
         return strength
 
     cdef int _join(self, const FeatureC* one, const FeatureC* other) except -1 nogil:
@@ -181,7 +184,7 @@ cdef class InducingLearner(Learner):
         self.table.make_room(1)
         self.members.make_room(2)
         entry = self.table.see(key)
-        if entry.kind == ROW:
+        if entry.is_row():
             return 0
         if one.key > other.key:
             one, other = other, one
@@ -190,6 +193,6 @@ cdef class InducingLearner(Learner):
         pair.one_rank = one.template
         pair.other_rank = other.template
         self.pairs.push_back(pair)
-        entry.kind = ROW
+        entry.make_row()
         self.members.join(pair.one, pair.other)
         return 0

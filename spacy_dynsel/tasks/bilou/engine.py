@@ -221,6 +221,8 @@ class EntityEngine(Engine):
         super()._reset()
         self._list_arrays: dict[str, np.ndarray] = {}
         self._gazetteer: Gazetteer | None = None
+        # What predictions read before the bias changed.
+        self._former: Any = None
 
     @property
     def two_passes(self) -> bool:
@@ -236,7 +238,13 @@ class EntityEngine(Engine):
     def bias(self, bias: float) -> None:
         if bias != self._bias:
             with self.lock:
-                assign((self, "_bias", bias), (self, "_snapshot", None))
+                # Words need not be analysed again.
+                former = self._snapshot or self._former
+                assign(
+                    (self, "_bias", bias),
+                    (self, "_snapshot", None),
+                    (self, "_former", former),
+                )
 
     def _initialize(self, examples: list[GoldEntities], start: Start) -> None:
         if self.gazetteers is not None:
@@ -487,7 +495,11 @@ class EntityEngine(Engine):
             Pass(name, {keep: self._make_task(name, keep) for keep in (False, True)})
             for name in self.parts
         ]
-        return EntitySnapshot(self.labels, self._reader, scorers, passes)
+        snapshot = EntitySnapshot(self.labels, self._reader, scorers, passes)
+        if self._former is not None:
+            snapshot.take_lexicons(self._former)
+            self._former = None
+        return snapshot
 
     def _get_direction(self, name: str) -> str:
         """How a pass reads."""
