@@ -112,6 +112,7 @@ cdef class InducingLearner(Learner):
         if self.n_read < self.n_sequences and not is_last:
             return 0
         self.n_read = 0
+        self.table.make_room(self.waiting.size())
         sort(self.waiting.begin(), self.waiting.end(), &comes_before)
         while i < self.waiting.size():
             place = self.waiting[i].weight
@@ -120,7 +121,8 @@ cdef class InducingLearner(Learner):
                 gradient += self.waiting[i].gradient
                 i += 1
             if gradient != 0:
-                row = self.table.find_row(<feat_t>(place >> 32))
+                row = self.table.see(<feat_t>(place >> 32))
+                row.make_row()
                 weight = self.table.find_weight(row, <uint32_t>place)
                 self._move_weight(weight.value, weight.squares, gradient)
         self.waiting.clear()

@@ -426,10 +426,11 @@ cdef class Learner:
     cdef int _move_row(self, const FeatureC* feature) except -1 nogil:
         """Move the weights of one feature: in one pass those that it has, then those that
         are new. Rows can be long, so that none is searched twice."""
+        cdef EntryC* entry = feature.row
         cdef int output
         cdef float g
         self.row_stamp += 1
-        row = self.table.get_row(feature.row)
+        row = self.table.get_row(entry)
         for i in range(row.n):
             g = self.gradient[row.labels[i]]
             if g != 0:
@@ -442,7 +443,11 @@ cdef class Learner:
                 and output < feature.n_outputs
                 and self.stamps[output] != self.row_stamp
             ):
-                weight = self.table.add_weight(feature.row, output)
+                if row.n == 0:
+                    # The row may be that of all features without weights.
+                    entry = self.table.see(feature.key)
+                    entry.make_row()
+                weight = self.table.add_weight(entry, output)
                 self._move_weight(weight.value, weight.squares, g)
         return 0
 
@@ -528,6 +533,9 @@ cdef class Learner:
                     total += get_rate(n)
         for i in range(self.n_scored):
             n = self.table.get_row(self.features[i].row).n
+            if n == 0:
+                self.features[i].row = self.table.see(self.features[i].key)
+                self.features[i].row.make_row()
             part = missing * get_rate(n) / total
             for output in self.touched:
                 if self.gradient[output] != 0 and output < self.features[i].n_outputs:

@@ -162,11 +162,12 @@ cdef tuple list_weights(WeightTable* table):
     return keys, labels, values, squares
 
 
-def mean_weights(list parts not None) -> tuple:
+def mean_weights(parts) -> tuple:
     """The mean of the weights of some learners.
 
-    parts (list): What Learner.get_weights gave for each.
+    parts (Iterable): What Learner.get_weights gives for each. They are taken one by one.
     """
+    cdef int n = 0
     total = None
     for keys, labels, values in parts:
         values = values.astype("float64")
@@ -174,8 +175,10 @@ def mean_weights(list parts not None) -> tuple:
             total = keys, labels, values
         else:
             total = _add_weights(*total, keys, labels, values)
+        n += 1
     keys, labels, values = total
-    return keys, labels, (values / len(parts)).astype("float32")
+    values /= n
+    return keys, labels, values.astype("float32")
 
 
 def _add_weights(
@@ -191,6 +194,13 @@ def _add_weights(
     cdef Py_ssize_t end = keys.shape[0]
     cdef Py_ssize_t other_end = other_keys.shape[0]
     cdef uint64_t one, other
+    if (
+        labels.shape[0] != end
+        or values.shape[0] != end
+        or other_labels.shape[0] != other_end
+        or other_values.shape[0] != other_end
+    ):
+        raise ValueError(Errors.DS216.format(what="the weights of learners"))
     sum_keys = np.empty(end + other_end, dtype="uint32")
     sum_labels = np.empty(end + other_end, dtype="uint32")
     sums = np.empty(end + other_end, dtype="float64")

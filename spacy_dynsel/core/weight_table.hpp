@@ -122,8 +122,15 @@ class WeightTable : public KeyTable<Entry> {
         return entry->is_row() ? entry : nullptr;
     }
 
-    // The same, after counting the feature: it gets its row at the cutoff.
+    // The same, after counting the feature: it gets its row at the cutoff. Where nothing
+    // is to be counted, a feature has no entry before it has weights, and a row that all
+    // of these share and that stays empty stands for it.
     Entry* claim_row(uint32_t key, uint32_t cutoff) {
+        static Entry nothing{0, Entry::ROW};
+        if (cutoff <= 1) {
+            Entry* entry = find(key);
+            if (entry->is_empty()) return &nothing;
+        }
         Entry* entry = see(key);
         if (entry->is_pending() && entry->get_count() >= cutoff) entry->make_row();
         return entry->is_row() ? entry : nullptr;

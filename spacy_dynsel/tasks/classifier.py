@@ -306,8 +306,9 @@ class Classifier(Part):
 
     def compile(self, **options: Any) -> Any:
         if self._scorer is None:
-            parts = [learner.get_weights() for learner in self.learners]
-            keys, labels, values = mean_weights(parts)
+            keys, labels, values = mean_weights(
+                learner.get_weights() for learner in self.learners
+            )
             pairs, scale = self._find_pairs(), None
             if pairs is not None:
                 n_templates = len(self.templates.templates)

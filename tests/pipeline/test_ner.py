@@ -19,10 +19,10 @@ from helpers.contract import (
 from helpers.ner import TEXTS, TRAIN_DATA, ents_of, make_examples, train_ner
 from helpers.paths import CONFIGS
 from spacy_dynsel.base.templates import default_templates
+from spacy_dynsel.core.weight_state import mean_weights
 from spacy_dynsel.registry.tuning import tune_o_bias
 from spacy_dynsel.tasks.bilou.batch import EntityBatch
 from spacy_dynsel.tasks.bilou.gold import entity_f
-from spacy_dynsel.core.weight_state import mean_weights
 
 
 @pytest.fixture(params=["ltr", "rtl"])
