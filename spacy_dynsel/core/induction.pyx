@@ -90,7 +90,7 @@ cdef class InducingLearner(Learner):
         self.n_features = n
         self.features.swap(self.expanded)
 
-    cdef int _move_row(self, const FeatureC* feature) except -1 nogil:
+    cdef int _move_row(self, FeatureC* feature) except -1 nogil:
         """Move the weights of one feature, or wait for the end of the mini-batch."""
         cdef WaitingC waiting
         cdef int output

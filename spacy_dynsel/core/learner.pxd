@@ -150,7 +150,7 @@ cdef class Learner:
     cdef void _find_rows(self, bint counts) noexcept nogil
     cdef void _expand(self) noexcept nogil
     cdef int _end_step(self, const StepC* result) except -1 nogil
-    cdef int _move_row(self, const FeatureC* feature) except -1 nogil
+    cdef int _move_row(self, FeatureC* feature) except -1 nogil
     cdef void _move_weight(self, float* value, float* squares, float g) noexcept nogil
     cdef int _touch(self, size_t first, size_t end) except -1 nogil
     cdef int _touch_label(self, int label, float gradient) except -1 nogil

@@ -423,14 +423,13 @@ cdef class Learner:
                 self._move_row(&self.features[i])
         return 0
 
-    cdef int _move_row(self, const FeatureC* feature) except -1 nogil:
+    cdef int _move_row(self, FeatureC* feature) except -1 nogil:
         """Move the weights of one feature: in one pass those that it has, then those that
         are new. Rows can be long, so that none is searched twice."""
-        cdef EntryC* entry = feature.row
         cdef int output
         cdef float g
         self.row_stamp += 1
-        row = self.table.get_row(entry)
+        row = self.table.get_row(feature.row)
         for i in range(row.n):
             g = self.gradient[row.labels[i]]
             if g != 0:
@@ -445,9 +444,9 @@ cdef class Learner:
             ):
                 if row.n == 0:
                     # The row may be that of all features without weights.
-                    entry = self.table.see(feature.key)
-                    entry.make_row()
-                weight = self.table.add_weight(entry, output)
+                    feature.row = self.table.see(feature.key)
+                    feature.row.make_row()
+                weight = self.table.add_weight(feature.row, output)
                 self._move_weight(weight.value, weight.squares, g)
         return 0
 

@@ -155,6 +155,8 @@ cdef class CachedTokenizer(Tokenizer):
 
     cdef int _make_ready(self) except -1:
         """Give spaCy's tokenizer the rules that wait."""
+        if self.vocab is None:
+            raise ValueError(Errors.DS216.format(what="a tokenizer that was never made"))
         if self._is_waiting or self._ready_in is not None:
             with self._lock:
                 if self._ready_in is not None and self._ready_in is not self.vocab.mem:
