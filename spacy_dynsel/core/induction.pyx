@@ -7,7 +7,7 @@ from ..base.errors import Errors
 from .learner cimport FeatureC, Learner, StepC
 from .pairs cimport MemberC, PairC, list_pairs, may_pair, pair_key, read_pairs
 from .typedefs cimport feat_t, uint32_t, uint64_t
-from .weight_table cimport ROW, EntryC, WeightC
+from .weight_table cimport EntryC
 
 
 cdef bint comes_before(const WaitingC& one, const WaitingC& other) noexcept nogil:
@@ -90,7 +90,7 @@ cdef class InducingLearner(Learner):
         self.n_features = n
         self.features.swap(self.expanded)
 
-    cdef int _move_row(self, const FeatureC* feature) except -1 nogil:
+    cdef int _move_row(self, FeatureC* feature) except -1 nogil:
         """Move the weights of one feature, or wait for the end of the mini-batch."""
         cdef WaitingC waiting
         cdef int output
@@ -112,6 +112,7 @@ cdef class InducingLearner(Learner):
         if self.n_read < self.n_sequences and not is_last:
             return 0
         self.n_read = 0
+        self.table.make_room(self.waiting.size())
         sort(self.waiting.begin(), self.waiting.end(), &comes_before)
         while i < self.waiting.size():
             place = self.waiting[i].weight
@@ -120,8 +121,10 @@ cdef class InducingLearner(Learner):
                 gradient += self.waiting[i].gradient
                 i += 1
             if gradient != 0:
-                row = self.table.find_row(<feat_t>(place >> 32))
-                self._move_weight(self.table.find_weight(row, <uint32_t>place), gradient)
+                row = self.table.see(<feat_t>(place >> 32))
+                row.make_row()
+                weight = self.table.find_weight(row, <uint32_t>place)
+                self._move_weight(weight.value, weight.squares, gradient)
         self.waiting.clear()
         return 0
 
@@ -168,10 +171,12 @@ cdef class InducingLearner(Learner):
 
     cdef float _get_strength(self, const FeatureC* feature) noexcept nogil:
         """What a feature adds to the lead that the gradient describes."""
-        cdef const WeightC* weights = self.table.get_weights(feature.row)
         cdef float strength = 0
-        for i in range(feature.row.n):
-            strength += self.gradient[weights[i].label] * self._value(&weights[i])
+        row = self.table.get_row(feature.row)
+        for i in range(row.n):
+            strength += self.gradient[row.labels[i]] * self._value(
+                row.values[i], row.squares[i]
+            )
         return strength
 
     cdef int _join(self, const FeatureC* one, const FeatureC* other) except -1 nogil:
@@ -181,7 +186,7 @@ cdef class InducingLearner(Learner):
         self.table.make_room(1)
         self.members.make_room(2)
         entry = self.table.see(key)
-        if entry.kind == ROW:
+        if entry.is_row():
             return 0
         if one.key > other.key:
             one, other = other, one
@@ -190,6 +195,6 @@ cdef class InducingLearner(Learner):
         pair.one_rank = one.template
         pair.other_rank = other.template
         self.pairs.push_back(pair)
-        entry.kind = ROW
+        entry.make_row()
         self.members.join(pair.one, pair.other)
         return 0

@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 from .label_parts cimport LabelParts, PartsC
 from .program cimport ContextC, Program
 from .typedefs cimport feat_t, uint8_t, uint64_t
-from .weight_table cimport EntryC, WeightC, WeightTable
+from .weight_table cimport EntryC, WeightTable
 
 
 cdef enum Objective:
@@ -150,8 +150,8 @@ cdef class Learner:
     cdef void _find_rows(self, bint counts) noexcept nogil
     cdef void _expand(self) noexcept nogil
     cdef int _end_step(self, const StepC* result) except -1 nogil
-    cdef int _move_row(self, const FeatureC* feature) except -1 nogil
-    cdef void _move_weight(self, WeightC* weight, float g) noexcept nogil
+    cdef int _move_row(self, FeatureC* feature) except -1 nogil
+    cdef void _move_weight(self, float* value, float* squares, float g) noexcept nogil
     cdef int _touch(self, size_t first, size_t end) except -1 nogil
     cdef int _touch_label(self, int label, float gradient) except -1 nogil
     cdef int _touch_output(self, int output, float gradient) except -1 nogil
@@ -162,4 +162,4 @@ cdef class Learner:
     cdef int _correct(self, const uint8_t* costs, StepC* result) except -1 nogil
     cdef int _raise_lead(self, int good, int bad, float missing) except -1 nogil
     cdef int _change(self, EntryC* row, int output, float change) except -1 nogil
-    cdef float _value(self, const WeightC* weight) noexcept nogil
+    cdef float _value(self, float value, float squares) noexcept nogil

@@ -21,11 +21,8 @@ from .adagrad cimport take_step
 from .program cimport ProgramC, get_key, is_hidden
 from .random cimport next_random, start_random
 from .typedefs cimport uint32_t
-from .weight_state cimport load_table, save_table
-from .weight_table cimport PENDING, REJECTED, ROW, check_weights, get_rate
-
-cdef extern from "kernels.hpp" nogil:
-    void DYNSEL_PREFETCH(const void* address)
+from .weight_state cimport list_weights, load_table, save_table
+from .weight_table cimport EntryC, check_weights, get_rate
 
 cdef enum:
     # How many wrong labels a correction puts in their place, one after the other.
@@ -104,6 +101,8 @@ cdef class Learner:
 
     cdef int _resize(self, int n_labels) except -1:
         cdef int n_outputs = self.c_parts.n_parts + n_labels
+        if n_outputs > 0xFFFF:
+            raise ValueError(Errors.DS216.format(what=f"a learner of {n_labels} labels"))
         self.scores.resize(n_labels)
         if self.c_parts.n_parts:
             self.sums.resize(n_outputs)
@@ -123,8 +122,11 @@ cdef class Learner:
         been seen often enough during training."""
         for i in range(self.table.entries.size()):
             entry = &self.table.entries[i]
-            if entry.kind == PENDING:
-                entry.kind = ROW if entry.start >= <uint32_t>self.cutoff else REJECTED
+            if entry.is_pending():
+                if entry.get_count() >= <uint32_t>self.cutoff:
+                    entry.make_row()
+                else:
+                    entry.reject()
 
     def get_weights(self) -> tuple:
         """All weights that are not zero, sorted by key and label.
@@ -132,29 +134,15 @@ cdef class Learner:
         RETURNS (tuple): Arrays of keys (uint32), labels (uint32) and values (float32).
             If labels have parts, outputs take the place of labels.
         """
-        cdef size_t n = 0
-        for i in range(self.table.entries.size()):
-            n += self.table.entries[i].n
-        ids = np.empty(n, dtype="uint64")
-        values = np.empty(n, dtype="float32")
-        cdef uint64_t[::1] id_view = ids
+        keys, labels, values, squares = list_weights(&self.table)
         cdef float[::1] value_view = values
-        n = 0
-        for i in range(self.table.entries.size()):
-            entry = &self.table.entries[i]
-            for j in range(entry.n):
-                weight = &self.table.get_weights(entry)[j]
-                id_view[n] = (<uint64_t>entry.key << 32) | weight.label
-                value_view[n] = self._value(weight)
-                n += 1
-        order = np.flatnonzero(values)
-        order = order[np.argsort(ids[order])]
-        ids = ids[order]
-        return (
-            (ids >> 32).astype("uint32"),
-            (ids & 0xFFFFFFFF).astype("uint32"),
-            values[order],
-        )
+        cdef const float[::1] square_view = squares
+        cdef Py_ssize_t i
+        if self.optimizer != ADAGRAD:
+            for i in range(value_view.shape[0]):
+                value_view[i] = self._value(value_view[i], square_view[i])
+        kept = values != 0
+        return keys[kept], labels[kept], values[kept]
 
     def correct_from(self, keys, labels, values) -> None:
         """Go on from weights that are finished. From here on the learner takes what it
@@ -162,7 +150,6 @@ cdef class Learner:
         cdef const uint32_t[::1] key_view = keys
         cdef const uint32_t[::1] label_view = labels
         cdef const float[::1] value_view = values
-        cdef WeightC* weight
         check_weights([keys, labels, values], label_view, self.n_outputs)
         self.table.make_room(key_view.shape[0])
         self.corrects = True
@@ -170,9 +157,8 @@ cdef class Learner:
         self.largest = max(1, float(np.abs(values).max(initial=0.0)))
         for i in range(key_view.shape[0]):
             entry = self.table.see(key_view[i])
-            entry.kind = ROW
-            weight = self.table.find_weight(entry, label_view[i])
-            weight.value = value_view[i]
+            entry.make_row()
+            self.table.find_weight(entry, label_view[i]).value[0] = value_view[i]
 
     def get_state(self) -> dict:
         """All that learning depends on, as arrays, in the order of the keys.
@@ -308,7 +294,7 @@ cdef class Learner:
             else:
                 row = self.table.find_row(feature[i].key)
             if row != NULL:
-                DYNSEL_PREFETCH(self.table.get_weights(row))
+                self.table.prefetch_row(row)
                 feature[n] = feature[i]
                 feature[n].row = row
                 n += 1
@@ -331,22 +317,19 @@ cdef class Learner:
     cdef void score(self, int stage) noexcept nogil:
         """Add the weights of all features up to a stage to the scores."""
         cdef float* scores = self.scores.data()
-        cdef const WeightC* weights
-        cdef const EntryC* row
         if self.c_parts.n_parts:
             scores = self.sums.data()
         while (
             self.n_scored < self.n_features
             and self.features[self.n_scored].stage <= stage
         ):
-            row = self.features[self.n_scored].row
-            weights = self.table.get_weights(row)
+            row = self.table.get_row(self.features[self.n_scored].row)
             if self.optimizer == ADAGRAD:
                 for i in range(row.n):
-                    scores[weights[i].label] += weights[i].value
+                    scores[row.labels[i]] += row.values[i]
             else:
                 for i in range(row.n):
-                    scores[weights[i].label] += self._value(&weights[i])
+                    scores[row.labels[i]] += self._value(row.values[i], row.squares[i])
             self.n_scored += 1
         if self.c_parts.n_parts:
             self._combine()
@@ -443,18 +426,18 @@ cdef class Learner:
                 self._move_row(&self.features[i])
         return 0
 
-    cdef int _move_row(self, const FeatureC* feature) except -1 nogil:
+    cdef int _move_row(self, FeatureC* feature) except -1 nogil:
         """Move the weights of one feature: in one pass those that it has, then those that
         are new. Rows can be long, so that none is searched twice."""
-        cdef WeightC* weights = self.table.get_weights(feature.row)
         cdef int output
         cdef float g
         self.row_stamp += 1
-        for i in range(feature.row.n):
-            g = self.gradient[weights[i].label]
+        row = self.table.get_row(feature.row)
+        for i in range(row.n):
+            g = self.gradient[row.labels[i]]
             if g != 0:
-                self._move_weight(&weights[i], g)
-                self.stamps[weights[i].label] = self.row_stamp
+                self._move_weight(&row.values[i], &row.squares[i], g)
+                self.stamps[row.labels[i]] = self.row_stamp
         for output in self.touched:
             g = self.gradient[output]
             if (
@@ -462,15 +445,22 @@ cdef class Learner:
                 and output < feature.n_outputs
                 and self.stamps[output] != self.row_stamp
             ):
-                self._move_weight(self.table.add_weight(feature.row, output), g)
+                if row.n == 0:
+                    # The row may be that of all features without weights.
+                    feature.row = self.table.see(feature.key)
+                    feature.row.make_row()
+                weight = self.table.add_weight(feature.row, output)
+                self._move_weight(weight.value, weight.squares, g)
         return 0
 
-    cdef inline void _move_weight(self, WeightC* weight, float g) noexcept nogil:
+    cdef inline void _move_weight(
+        self, float* value, float* squares, float g
+    ) noexcept nogil:
         if self.optimizer == ADAGRAD:
-            take_step(&weight.value, &weight.squares, g, self.eta, self.delta)
+            take_step(value, squares, g, self.eta, self.delta)
         else:
-            weight.squares += g * g
-            weight.value += g
+            squares[0] += g * g
+            value[0] += g
 
     cdef int _touch(self, size_t first, size_t end) except -1 nogil:
         """Add some moves to the gradient."""
@@ -537,18 +527,24 @@ cdef class Learner:
         cdef float due = least / 2
         cdef float change
         cdef int i, output
+        cdef uint32_t n
         # What the two share is left alone.
         self._clear_touched()
         self._touch_label(good, 1)
         self._touch_label(bad, -1)
         for i in range(self.n_scored):
+            n = self.table.get_row(self.features[i].row).n
             for output in self.touched:
                 if self.gradient[output] != 0 and output < self.features[i].n_outputs:
-                    total += get_rate(self.features[i].row)
+                    total += get_rate(n)
         for i in range(self.n_scored):
+            n = self.table.get_row(self.features[i].row).n
+            if n == 0:
+                self.features[i].row = self.table.see(self.features[i].key)
+                self.features[i].row.make_row()
             for output in self.touched:
                 if self.gradient[output] != 0 and output < self.features[i].n_outputs:
-                    due += missing * get_rate(self.features[i].row) / total
+                    due += missing * get_rate(n) / total
                     change = least * rint(due / least)
                     if change > 0:
                         due -= change
@@ -563,26 +559,27 @@ cdef class Learner:
         """Change a weight. None becomes the largest of all: compiling would round the
         others."""
         weight = self.table.find_weight(row, output)
-        change = max(-self.largest, min(self.largest, weight.value + change)) - weight.value
-        weight.value += change
+        change += weight.value[0]
+        change = max(-self.largest, min(self.largest, change)) - weight.value[0]
+        weight.value[0] += change
         if self.c_parts.n_parts:
             self.sums[output] += change
         else:
             self.scores[output] += change
         return 0
 
-    cdef float _value(self, const WeightC* weight) noexcept nogil:
+    cdef float _value(self, float value, float squares) noexcept nogil:
         """A weight as prediction uses it. Regularised dual averaging keeps the summed
         gradient and solves for the weight when it is needed."""
         cdef float pull, t
         if self.optimizer == ADAGRAD:
-            return weight.value
+            return value
         t = <float>self.n_steps
-        pull = weight.value if weight.value > 0 else -weight.value
+        pull = value if value > 0 else -value
         pull -= self.l1 * t
         if pull <= 0:
             return 0
         pull *= self.eta / (
-            self.delta + sqrtf(weight.squares) + self.eta * self.l2 * t
+            self.delta + sqrtf(squares) + self.eta * self.l2 * t
         )
-        return -pull if weight.value > 0 else pull
+        return -pull if value > 0 else pull

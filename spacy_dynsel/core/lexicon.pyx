@@ -56,6 +56,22 @@ cdef class Arena:
         self.n_bytes = 0
 
 
+cdef bint fill_alike(WordScorer one, WordScorer other):
+    """Whether the rows of one scorer are those of the other: they may differ by what they
+    add to the scores of all words."""
+    return one is other or (
+        type(one) is type(other)
+        and one.program is other.program
+        and one.n_labels == other.n_labels
+        and one.n_outputs == other.n_outputs
+        and one.weights.c.index == other.weights.c.index
+        and one.weights.c.narrow == other.weights.c.narrow
+        and one.weights.c.groups == other.weights.c.groups
+        and one.pairs is other.pairs
+        and one.count_row_bytes() == other.count_row_bytes()
+    )
+
+
 cdef class Lexicon:
     """Records of lexemes.
 
@@ -103,6 +119,10 @@ cdef class Lexicon:
     def __len__(self) -> int:
         return self.c.n_records
 
+    def serves(self, WordScorer scorer not None) -> bool:
+        """Whether records have the rows of a scorer."""
+        return scorer.program is not None and self.has_rows(scorer)
+
     @property
     def n_bytes(self) -> int:
         """The approximate memory in use."""
@@ -121,7 +141,7 @@ cdef class Lexicon:
     cdef bint has_rows(self, WordScorer scorer):
         """Whether records start with the rows of a scorer."""
         return scorer.count_row_bytes() == 0 or (
-            len(self.scorers) > 0 and self.scorers[0] is scorer
+            len(self.scorers) > 0 and fill_alike(self.scorers[0], scorer)
         )
 
     cdef LexemeRecC* new_record(self, uint64_t orth, Arena arena) except NULL:

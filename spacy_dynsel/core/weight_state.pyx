@@ -5,12 +5,15 @@ import numpy as np
 from ..base.errors import Errors
 
 from .typedefs cimport uint32_t, uint64_t
-from .weight_table cimport EMPTY, PENDING, REJECTED, ROW, WeightC, check_weights
+from .weight_table cimport check_weights
 
 cdef enum:
     # How often a feature was seen that has no row, or REJECTED.
     SAVED_PENDING = 0x80000000
     SAVED_REJECTED = 0xFFFFFFFF
+
+# More than any key and label together.
+cdef uint64_t LAST = 0xFFFFFFFFFFFFFFFF
 
 
 cdef dict save_table(WeightTable* table):
@@ -21,13 +24,13 @@ cdef dict save_table(WeightTable* table):
         of the weights.
     """
     cdef size_t i, n = 0
-    cdef int j
+    cdef uint32_t j
     keys = np.empty(table.n_used, dtype="uint32")
     places = np.empty(table.n_used, dtype="uint64")
     cdef uint32_t[::1] key_view = keys
     cdef uint64_t[::1] place_view = places
     for i in range(table.entries.size()):
-        if table.entries[i].kind != EMPTY:
+        if not table.entries[i].is_empty():
             key_view[n] = table.entries[i].key
             place_view[n] = i
             n += 1
@@ -40,13 +43,13 @@ cdef dict save_table(WeightTable* table):
     cdef size_t n_weights = 0
     for i in range(table.n_used):
         entry = &table.entries[place_view[i]]
-        if entry.kind == ROW:
-            state_view[i] = entry.n
-        elif entry.kind == REJECTED:
+        if entry.is_row():
+            state_view[i] = table.get_row(entry).n
+            n_weights += state_view[i]
+        elif entry.is_rejected():
             state_view[i] = SAVED_REJECTED
         else:
-            state_view[i] = SAVED_PENDING | entry.start
-        n_weights += entry.n
+            state_view[i] = SAVED_PENDING | entry.get_count()
     labels = np.empty(n_weights, dtype="uint32")
     values = np.empty(n_weights, dtype="float32")
     squares = np.empty(n_weights, dtype="float32")
@@ -56,11 +59,13 @@ cdef dict save_table(WeightTable* table):
     n = 0
     for i in range(table.n_used):
         entry = &table.entries[place_view[i]]
-        for j in range(entry.n):
-            weight = &table.get_weights(entry)[j]
-            label_view[n] = weight.label
-            value_view[n] = weight.value
-            square_view[n] = weight.squares
+        if not entry.is_row():
+            continue
+        row = table.get_row(entry)
+        for j in range(row.n):
+            label_view[n] = row.labels[j]
+            value_view[n] = row.values[j]
+            square_view[n] = row.squares[j]
             n += 1
     return {
         "keys": keys,
@@ -78,7 +83,6 @@ cdef int load_table(WeightTable* table, dict state, int n_outputs) except -1:
     cdef const uint32_t[::1] label_view = state["labels"]
     cdef const float[::1] value_view = state["values"].view("float32")
     cdef const float[::1] square_view = state["squares"].view("float32")
-    cdef WeightC* weight
     cdef size_t n = 0
     cdef uint64_t n_weights = 0
     cdef uint32_t _j
@@ -97,13 +101,127 @@ cdef int load_table(WeightTable* table, dict state, int n_outputs) except -1:
     for i in range(key_view.shape[0]):
         entry = table.see(key_view[i])
         if state_view[i] & SAVED_PENDING:
-            entry.kind = REJECTED if state_view[i] == SAVED_REJECTED else PENDING
-            entry.start = state_view[i] & ~<uint32_t>SAVED_PENDING
+            if state_view[i] == SAVED_REJECTED:
+                entry.reject()
+            else:
+                entry.set_count(max(1, state_view[i] & ~<uint32_t>SAVED_PENDING))
             continue
-        entry.kind = ROW
+        entry.make_row()
         for _j in range(state_view[i]):
             weight = table.find_weight(entry, label_view[n])
-            weight.value = value_view[n]
-            weight.squares = square_view[n]
+            weight.value[0] = value_view[n]
+            weight.squares[0] = square_view[n]
             n += 1
     return 0
+
+
+cdef tuple list_weights(WeightTable* table):
+    """All weights, sorted by key and label: arrays of keys, labels, values and squares."""
+    cdef size_t i, first, n = 0
+    cdef uint32_t j, k
+    cdef uint64_t n_weights = 0
+    keys = np.empty(table.n_used, dtype="uint32")
+    places = np.empty(table.n_used, dtype="uint64")
+    cdef uint32_t[::1] row_key_view = keys
+    cdef uint64_t[::1] place_view = places
+    for i in range(table.entries.size()):
+        entry = &table.entries[i]
+        if entry.is_row() and table.get_row(entry).n:
+            row_key_view[n] = entry.key
+            place_view[n] = i
+            n_weights += table.get_row(entry).n
+            n += 1
+    places = places[:n][np.argsort(keys[:n])]
+    place_view = places
+    keys = np.empty(n_weights, dtype="uint32")
+    labels = np.empty(n_weights, dtype="uint32")
+    values = np.empty(n_weights, dtype="float32")
+    squares = np.empty(n_weights, dtype="float32")
+    cdef uint32_t[::1] key_view = keys
+    cdef uint32_t[::1] label_view = labels
+    cdef float[::1] value_view = values
+    cdef float[::1] square_view = squares
+    first = 0
+    with nogil:
+        for i in range(n):
+            entry = &table.entries[place_view[i]]
+            row = table.get_row(entry)
+            for j in range(row.n):
+                # Rows are short: each label goes to its place among those before it.
+                k = j
+                while k > 0 and label_view[first + k - 1] > row.labels[j]:
+                    label_view[first + k] = label_view[first + k - 1]
+                    value_view[first + k] = value_view[first + k - 1]
+                    square_view[first + k] = square_view[first + k - 1]
+                    k -= 1
+                key_view[first + j] = entry.key
+                label_view[first + k] = row.labels[j]
+                value_view[first + k] = row.values[j]
+                square_view[first + k] = row.squares[j]
+            first += row.n
+    return keys, labels, values, squares
+
+
+def mean_weights(parts) -> tuple:
+    """The mean of the weights of some learners.
+
+    parts (Iterable): What Learner.get_weights gives for each. They are taken one by one.
+    """
+    cdef int n = 0
+    total = None
+    for keys, labels, values in parts:
+        values = values.astype("float64")
+        if total is None:
+            total = keys, labels, values
+        else:
+            total = _add_weights(*total, keys, labels, values)
+        n += 1
+    keys, labels, values = total
+    values /= n
+    return keys, labels, values.astype("float32")
+
+
+def _add_weights(
+    const uint32_t[::1] keys,
+    const uint32_t[::1] labels,
+    const double[::1] values,
+    const uint32_t[::1] other_keys,
+    const uint32_t[::1] other_labels,
+    const double[::1] other_values,
+) -> tuple:
+    """The sum of two lists of weights that are sorted by key and label."""
+    cdef Py_ssize_t i = 0, j = 0, n = 0
+    cdef Py_ssize_t end = keys.shape[0]
+    cdef Py_ssize_t other_end = other_keys.shape[0]
+    cdef uint64_t one, other
+    if (
+        labels.shape[0] != end
+        or values.shape[0] != end
+        or other_labels.shape[0] != other_end
+        or other_values.shape[0] != other_end
+    ):
+        raise ValueError(Errors.DS216.format(what="the weights of learners"))
+    sum_keys = np.empty(end + other_end, dtype="uint32")
+    sum_labels = np.empty(end + other_end, dtype="uint32")
+    sums = np.empty(end + other_end, dtype="float64")
+    cdef uint32_t[::1] key_view = sum_keys
+    cdef uint32_t[::1] label_view = sum_labels
+    cdef double[::1] sum_view = sums
+    with nogil:
+        while i < end or j < other_end:
+            one = other = LAST
+            if i < end:
+                one = (<uint64_t>keys[i] << 32) | labels[i]
+            if j < other_end:
+                other = (<uint64_t>other_keys[j] << 32) | other_labels[j]
+            key_view[n] = <uint32_t>(min(one, other) >> 32)
+            label_view[n] = <uint32_t>min(one, other)
+            sum_view[n] = 0
+            if one <= other:
+                sum_view[n] += values[i]
+                i += 1
+            if other <= one:
+                sum_view[n] += other_values[j]
+                j += 1
+            n += 1
+    return sum_keys[:n], sum_labels[:n], sums[:n]

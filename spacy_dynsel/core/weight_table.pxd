@@ -18,30 +18,35 @@ cdef extern from "weight_table.hpp" namespace "dynsel" nogil:
         void prefetch(feat_t key)
         void make_room(size_t n) except +
 
-    cdef enum EntryKind:
-        EMPTY
-        PENDING
-        REJECTED
-        ROW
+    cdef cppclass EntryC "dynsel::Entry":
+        feat_t key
+        bint is_empty()
+        bint is_row()
+        bint is_rejected()
+        bint is_pending()
+        uint32_t get_count()
+        void set_count(uint32_t n)
+        void reject()
+        void make_row()
 
     cdef struct WeightC "dynsel::Weight":
-        float value
-        float squares
-        uint32_t label
+        float* value
+        float* squares
 
-    cdef struct EntryC "dynsel::Entry":
-        feat_t key
-        uint32_t start
-        uint16_t n
-        uint16_t kind
+    cdef struct RowC "dynsel::Row":
+        uint32_t n
+        uint16_t* labels
+        float* values
+        float* squares
 
     cdef cppclass WeightTable(KeyTable[EntryC]):
         EntryC* see(feat_t key)
         EntryC* find_row(feat_t key)
         EntryC* claim_row(feat_t key, uint32_t cutoff)
-        WeightC* get_weights(const EntryC* row)
-        WeightC* find_weight(EntryC* row, uint32_t label) except +
-        WeightC* add_weight(EntryC* row, uint32_t label) except +
+        void prefetch_row(const EntryC* entry)
+        RowC get_row(const EntryC* entry)
+        WeightC find_weight(EntryC* entry, uint32_t label) except +
+        WeightC add_weight(EntryC* entry, uint32_t label) except +
 
     cdef struct RankWeightC "dynsel::RankWeight":
         feat_t key
@@ -68,8 +73,8 @@ cdef inline int check_weights(
     return 0
 
 
-cdef inline float get_rate(const EntryC* entry) noexcept nogil:
+cdef inline float get_rate(uint32_t n_weights) noexcept nogil:
     """How readily the weights of a feature change. One that has to do with many labels
     is frequent."""
-    cdef float n = <float>entry.n
+    cdef float n = <float>n_weights
     return 1 / (1 + n * n)

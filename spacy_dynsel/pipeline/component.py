@@ -46,6 +46,8 @@ class DynselComponent(StoredComponent):
         decision is made: for all stages, or for each but the last. Infinity means
         that all templates are always used.
     n_threads (int): How many threads to use for a batch of docs.
+    training_threads (int): How many threads learn, where there are several learners;
+        None for one a core. What they learn does not depend on it.
     cache_size (int): How many words to keep analysed. Each is analysed once, then
         cached.
     confidence (bool): Whether to say how likely each annotation is right, in
@@ -58,6 +60,7 @@ class DynselComponent(StoredComponent):
     # The settings, and what they are unless said otherwise.
     defaults: ClassVar[dict[str, Any]] = {
         "n_threads": 1,
+        "training_threads": None,
         "cache_size": 50_000,
         "confidence": False,
         "keep_training_state": False,
@@ -84,6 +87,7 @@ class DynselComponent(StoredComponent):
 
     margin = MarginSetting("The lead at which a decision is made.")
     n_threads = Setting("How many threads a batch of docs may use.")
+    training_threads = Setting("How many threads learn; None for one a core.")
     keep_training_state = Setting("Whether to save what learning needs to go on later.")
 
     def __init__(
@@ -334,6 +338,7 @@ class DynselComponent(StoredComponent):
         with self.engine.lock:
             golds = [gold for gold in self._get_golds(examples) if gold.is_known]
             engine = self.engine
+            self._configure(engine, self.cfg)
             if golds:
                 losses[self.name] += engine.update(golds, drop=drop)
             docs = [example.predicted for example in examples]
@@ -475,6 +480,7 @@ class DynselComponent(StoredComponent):
 
     def _configure(self, engine: Any, cfg: dict[str, Any]) -> None:
         engine.max_lexemes = cfg["cache_size"]
+        engine.training_threads = cfg["training_threads"]
 
     def _replace(
         self, engine: Any, cfg: dict[str, Any], found: ConfidenceMap | None
@@ -549,6 +555,8 @@ class DynselComponent(StoredComponent):
             read_margin(cfg[knob], self.engine.count_stages(knob))
         self.engine.check_alpha(self.name, cfg.get("alpha"))
         check_number("n_threads", cfg["n_threads"], 1, 1024)
+        if cfg["training_threads"] is not None:
+            check_number("training_threads", cfg["training_threads"], 1, 1024)
         check_number("cache_size", cfg["cache_size"], 1, MAX_CACHE_SIZE)
         for name in ("confidence", "keep_training_state"):
             check_choice(name, cfg[name], (True, False))

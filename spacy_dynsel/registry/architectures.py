@@ -195,7 +195,6 @@ def DynamicParser(  # noqa: N802
     trees: TemplatesBlock | None = None,
     folds: int = 0,
     resources: WordResources | None = None,
-    training_threads: int | None = None,
 ) -> Model:
     """A linear transition-based dependency parser with early exit.
 
@@ -215,8 +214,6 @@ def DynamicParser(  # noqa: N802
         data, make the trees that the reranker learns from. 0 means: no reranker, and
         training that takes a quarter of the time.
     resources (WordResources): See DynamicTagger.
-    training_threads (int): How many threads learn; null for one a core. The weights are
-        the same for any number.
     """
     engine = ParsingEngine(
         _templates("actions", actions),
@@ -229,7 +226,6 @@ def DynamicParser(  # noqa: N802
         trees=_templates("trees", trees),
         folds=folds,
         resources=resources,
-        training_threads=training_threads,
     )
     return wrap_engine("dynsel_parser", engine)
 

@@ -28,6 +28,7 @@ from ..core.learner import Learner
 from ..core.pairs import check_pairs, find_pair_keys, join_pairs
 from ..core.program import Program
 from ..core.recorder import Recorder
+from ..core.weight_state import mean_weights
 from .training_state import check_state, describe_settings, read_settings
 
 SEED_STEP = 1000
@@ -305,7 +306,9 @@ class Classifier(Part):
 
     def compile(self, **options: Any) -> Any:
         if self._scorer is None:
-            keys, labels, values = mean_weights(self.learners)
+            keys, labels, values = mean_weights(
+                learner.get_weights() for learner in self.learners
+            )
             pairs, scale = self._find_pairs(), None
             if pairs is not None:
                 n_templates = len(self.templates.templates)
@@ -519,22 +522,3 @@ def find_columns(*lists: Templates) -> set[str]:
         for spec in templates.templates
         for atom in spec.atoms
     }
-
-
-def mean_weights(
-    learners: Sequence[Learner],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean of the weights of some learners, see Learner.get_weights."""
-    parts = [learner.get_weights() for learner in learners]
-    if len(parts) == 1:
-        return parts[0]
-    ids = [keys.astype("uint64") << 32 | labels for keys, labels, _ in parts]
-    unique, inverse = np.unique(np.concatenate(ids), return_inverse=True)
-    values = np.concatenate([values for _, _, values in parts])
-    sums = np.bincount(inverse, weights=values, minlength=len(unique))
-    means = (sums / len(parts)).astype("float32")
-    return (
-        (unique >> 32).astype("uint32"),
-        (unique & 0xFFFFFFFF).astype("uint32"),
-        means,
-    )

@@ -99,6 +99,12 @@ class Snapshot:
             self._lexicons[name] = lexicon
         return lexicon
 
+    def take_lexicons(self, other: "Snapshot") -> None:
+        """Go on with the lexicons of another one, as far as weights are the same."""
+        for name, lexicon in other._lexicons.items():
+            if self.reader is other.reader and lexicon.serves(self.scorers[name]):
+                self._lexicons[name] = lexicon
+
     @property
     def n_lexemes(self) -> int:
         """How many lexemes the fullest lexicon holds."""
@@ -141,6 +147,8 @@ class Engine(Resumable):
         self.lexical = lexical
         self.resources = resources
         self.max_lexemes = 1
+        # How many threads learn; None for one a core.
+        self.training_threads: int | None = None
         self.lock = new_lock()
         self._reset()
 

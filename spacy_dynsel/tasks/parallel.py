@@ -1,23 +1,12 @@
 """Learners that learn side by side."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
-from ..base.errors import Errors
-
-
-def check_threads(n_threads: int | None) -> None:
-    """Raise an error unless so many threads can learn."""
-    if n_threads is not None and not 1 <= n_threads <= 1000:
-        raise ValueError(
-            Errors.DS022.format(
-                name="training_threads",
-                value=n_threads,
-                range="null or between 1 and 1000",
-            )
-        )
+T = TypeVar("T")
 
 
 def count_cores() -> int:
@@ -42,3 +31,12 @@ def open_pool(n_threads: int | None, n_jobs: int) -> Iterator[ThreadPoolExecutor
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def run_all(n_threads: int | None, jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """Run jobs, each with a learner of its own, see open_pool. RETURNS (list): What they
+    return, in their order."""
+    if len(jobs) == 1:
+        return [jobs[0]()]
+    with open_pool(n_threads, len(jobs)) as pool:
+        return [job.result() for job in [pool.submit(job) for job in jobs]]

@@ -3,20 +3,22 @@ spaCy's C structs."""
 from cpython.unicode cimport Py_UNICODE_ISSPACE
 from cymem.cymem cimport Pool
 from preshed.maps cimport PreshMap
-from spacy.strings cimport hash_string
+from spacy.attrs cimport NORM, ORTH
+from spacy.strings cimport StringStore, hash_string
 from spacy.structs cimport LexemeC, TokenC
 from spacy.tokenizer cimport Tokenizer
 from spacy.tokens.doc cimport Doc
 from spacy.typedefs cimport hash_t
+from spacy.vocab cimport Vocab
 
 from contextlib import contextmanager
 
 import spacy.about
-from spacy.vocab import Vocab
 
 from .chunks cimport ChunkC, ChunkTable, PieceC, char_t, get_pieces
 from ..core.typedefs cimport uint8_t, uint16_t, uint32_t, uint64_t
 
+from ..base.atomic import new_lock
 from ..base.errors import Errors
 
 cdef extern from "Python.h":
@@ -41,7 +43,9 @@ cdef class CachedTokenizer(Tokenizer):
     """spaCy's tokenizer with a cache that also keeps chunks which special cases apply
     to, and which works within memory zones. A chunk is a run of characters between
     spaces. Its tokens are those of spaCy's tokenizer: what is not in the cache is left
-    to the latter, and so are special cases across chunks.
+    to the latter, and so are special cases across chunks. Those are made ready when the
+    first text comes: loading a pipeline would make them twice, in vain where no text
+    follows.
 
     max_cache_size (int): How many chunks to keep at most. A cache that is full is
         emptied.
@@ -58,8 +62,14 @@ cdef class CachedTokenizer(Tokenizer):
     cdef Pool _zone
     # Changes with every change after which a chunk may have other tokens.
     cdef size_t _version
+    # Whether there are rules that spaCy's tokenizer has not been given yet, and the zone
+    # in which it was given the others, None for the vocabulary's own memory.
+    cdef bint _is_waiting
+    cdef Pool _ready_in
+    cdef object _lock
 
     def __cinit__(self, *args, **kwargs):
+        self._lock = new_lock()
         self._chunks = ChunkTable()
         self._zone_chunks = ChunkTable()
 
@@ -124,6 +134,59 @@ cdef class CachedTokenizer(Tokenizer):
         """How many chunks are kept now."""
         return self._chunks.n_chunks + self._zone_chunks.n_chunks
 
+    def _load_special_cases(self, special_cases):
+        # spaCy's tokenizer calls this for all rules at once.
+        for string, substrings in sorted((special_cases or {}).items()):
+            substrings = list(substrings)
+            if not is_plain(string, substrings):
+                self._validate_special_case(string, substrings)
+            self._rules[string] = substrings
+            self._is_waiting = True
+
+    def add_special_case(self, str string, substrings):
+        """Add a special case, see spaCy's tokenizer."""
+        self._make_ready()
+        super().add_special_case(string, substrings)
+
+    def explain(self, text):
+        """Say by which rule each token was found, see spaCy's tokenizer."""
+        self._make_ready()
+        return super().explain(text)
+
+    cdef int _make_ready(self) except -1:
+        """Give spaCy's tokenizer the rules that wait."""
+        if self.vocab is None:
+            raise ValueError(Errors.DS216.format(what="a tokenizer that was never made"))
+        if self._is_waiting or self._ready_in is not None:
+            with self._lock:
+                if self._ready_in is not None and self._ready_in is not self.vocab.mem:
+                    # Their lexemes were those of a zone that is over.
+                    self._flush_specials()
+                    self._is_waiting = True
+                if self._is_waiting:
+                    self._give_rules()
+        return 0
+
+    cdef int _give_rules(self) except -1:
+        cdef Vocab vocab = self.vocab
+        cdef StringStore strings = vocab.strings
+        cdef Pool mem = vocab.mem
+        cdef Pool string_mem = strings.mem
+        # What the vocabulary keeps does not end with a zone; but lexemes that a zone has
+        # already cannot be made to stay.
+        if vocab._transient_orths.empty() and strings._transient_keys.empty():
+            vocab.mem = vocab._non_temp_mem
+            strings.mem = strings._non_temp_mem
+        try:
+            for string, substrings in sorted(self._rules.items()):
+                Tokenizer.add_special_case(self, string, substrings)
+            self._ready_in = None if vocab.mem is vocab._non_temp_mem else vocab.mem
+            self._is_waiting = False
+        finally:
+            vocab.mem = mem
+            strings.mem = string_mem
+        return 0
+
     def _flush_cache(self):
         # spaCy's tokenizer calls this whenever its rules change.
         super()._flush_cache()
@@ -139,6 +202,7 @@ cdef class CachedTokenizer(Tokenizer):
     def memory_zone(self, mem=None):
         """Keep what is learned from now on for this block only, see
         Language.memory_zone."""
+        self._make_ready()
         self._zone = self.vocab.mem
         try:
             yield mem
@@ -154,11 +218,14 @@ cdef class CachedTokenizer(Tokenizer):
         RETURNS (Doc): The tokens.
         """
         if len(string) >= MAX_LENGTH:
+            self._make_ready()
             return super().__call__(string)
         cdef int n = len(string)
         cdef const void* chars = PyUnicode_DATA(string)
         cdef int bytes_of_char = PyUnicode_KIND(string)
-        cdef Doc doc = Doc(self.vocab)
+        cdef Doc doc
+        self._make_ready()
+        doc = Doc(self.vocab)
         if self._lexemes is not self.vocab._by_orth:
             self._forget()
             self._lexemes = self.vocab._by_orth
@@ -247,6 +314,16 @@ cdef class CachedTokenizer(Tokenizer):
             pieces[i - start].norm = doc.c[i].norm
             pieces[i - start].length = doc.c[i].lex.length
         return 0
+
+
+cdef bint is_plain(str string, list substrings) except -1:
+    """Whether a special case is surely well-formed."""
+    for substring in substrings:
+        if type(substring) is not dict or not isinstance(substring.get(ORTH), str):
+            return False
+        if len(substring) > 1 and (len(substring) > 2 or NORM not in substring):
+            return False
+    return "".join([substring[ORTH] for substring in substrings]) == string
 
 
 cdef int reserve(Doc doc, int n_tokens) except -1:

@@ -30,6 +30,7 @@ from spacy_dynsel.core.label_parts import LabelParts
 from spacy_dynsel.core.learner import Learner
 from spacy_dynsel.core.lexicon import Lexicon
 from spacy_dynsel.core.program import Program
+from spacy_dynsel.core.weight_state import mean_weights
 from spacy_dynsel.spacy_io.annotations import (
     set_morphs,
     write_morphs,
@@ -237,7 +238,10 @@ def mix_taggers() -> None:
     refuse(batch([0] * 5, [[0, 5]]).update, entities.main.learners[0], 0, 0, 0)
     refuse(learner.resize, n_labels - 1)
     refuse(Learner, engine.main.program, -1, engine.main.used_settings)
+    refuse(Learner, engine.main.program, 1 << 16, engine.main.used_settings)
     keys, labels, values = learner.get_weights()
+    for wrong in ((keys[1:], labels, values), (keys, labels, values[1:])):
+        refuse(mean_weights, [(keys, labels, values), wrong])
     refuse(learner.correct_from, keys, labels + n_labels, values)
     refuse(learner.correct_from, keys, labels[:-1], values)
     state = learner.get_state()

@@ -11,6 +11,7 @@ from helpers.reference import template_key
 from spacy_dynsel.base.settings import LearnerSettings
 from spacy_dynsel.base.templates import Templates, parse_templates
 from spacy_dynsel.core.forms.packing import unpack_weights
+from spacy_dynsel.core.weight_state import mean_weights
 from spacy_dynsel.tasks.engine import Start
 from spacy_dynsel.tasks.labelling.gold import GoldDoc
 from spacy_dynsel.tasks.tagging.engine import TaggingEngine
@@ -270,6 +271,31 @@ def test_rare_features_get_no_weights():
     for _ in range(3):
         model.update([gold_doc(["new"], [3])], drop=0.0)
     assert key("new") in set(model.main.learners[0].get_weights()[0].tolist())
+
+
+def test_features_without_weights_take_no_room():
+    state = train(LearnerSettings(margin=1.0), LEARNABLE).main.learners[0].get_state()
+    assert 0 < len(state["keys"]) < state["states"].sum()
+    assert state["states"].min() > 0
+
+
+def test_the_mean_of_weights():
+    rng = np.random.default_rng(0)
+    parts, sums = [], {}
+    for _ in range(3):
+        ids = np.sort(rng.choice(500, 200, replace=False))
+        values = rng.normal(size=200).astype("float32")
+        keys, labels = (ids // 7 << 24).astype("uint32"), (ids % 7).astype("uint32")
+        parts.append((keys, labels, values))
+        for key, label, value in zip(*map(np.ndarray.tolist, parts[-1]), strict=True):
+            sums[key, label] = sums.get((key, label), 0.0) + value
+    keys, labels, values = mean_weights(iter(parts))
+    assert list(zip(keys.tolist(), labels.tolist(), strict=True)) == sorted(sums)
+    expected = np.array([sums[one] / 3 for one in sorted(sums)]).astype("float32")
+    assert values.dtype == "float32" and (values == expected).all()
+    # That of one is what it has.
+    for found, own in zip(mean_weights(parts[:1]), parts[0], strict=True):
+        assert (found == own).all()
 
 
 def test_weights_of_a_single_step_are_pruned():

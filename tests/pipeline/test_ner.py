@@ -19,10 +19,10 @@ from helpers.contract import (
 from helpers.ner import TEXTS, TRAIN_DATA, ents_of, make_examples, train_ner
 from helpers.paths import CONFIGS
 from spacy_dynsel.base.templates import default_templates
+from spacy_dynsel.core.weight_state import mean_weights
 from spacy_dynsel.registry.tuning import tune_o_bias
 from spacy_dynsel.tasks.bilou.batch import EntityBatch
 from spacy_dynsel.tasks.bilou.gold import entity_f
-from spacy_dynsel.tasks.classifier import mean_weights
 
 
 @pytest.fixture(params=["ltr", "rtl"])
@@ -502,9 +502,10 @@ def test_predictions_between_updates(nlp, direction):
 
 def test_seeds_are_averaged(nlp):
     ner = train_ner(nlp, make_examples(nlp), model={"seeds": 3})
-    keys, labels, values = mean_weights(ner.engine.main.learners)
+    learners = ner.engine.main.learners
+    keys, labels, values = mean_weights([one.get_weights() for one in learners])
     total = {}
-    for learner in ner.engine.main.learners:
+    for learner in learners:
         for key, label, value in zip(*learner.get_weights(), strict=True):
             total[int(key), int(label)] = (
                 total.get((int(key), int(label)), 0) + value / 3

@@ -21,7 +21,7 @@ from ..engine import Margin, Start
 from ..evidence import Evidence, scale_leads
 from ..folds import get_fold
 from ..margins import scale_margins
-from ..parallel import check_threads, open_pool
+from ..parallel import open_pool
 from ..word_classes import WordResources
 from .batch import ParseBatch
 from .constraints import FREE, Constraints
@@ -61,8 +61,6 @@ class ParsingEngine(TreeEngine):
         data, that make the trees from which the reranker learns. Without any, there is
         no reranker.
     resources (WordResources): Clusters of words.
-    training_threads (int): How many threads learn, None for one a core. What they learn
-        does not depend on it.
     """
 
     task = "parsing"
@@ -83,10 +81,8 @@ class ParsingEngine(TreeEngine):
         trees: Templates | None = None,
         folds: int = 0,
         resources: WordResources | None = None,
-        training_threads: int | None = None,
     ) -> None:
         check_count("folds", folds, 0)
-        check_threads(training_threads)
         if folds and (branches is None or trees is None):
             raise ValueError(Errors.DS120.format(folds=folds))
         settings = settings.for_task("transitions", **DEFAULTS)
@@ -123,7 +119,6 @@ class ParsingEngine(TreeEngine):
             ),
         ]
         self.n_folds = folds
-        self.training_threads = training_threads
         if folds and branches is not None and trees is not None:
             parts.append(Reranker(branches, trees))
         used = find_columns(actions, labels, boundaries)
@@ -395,7 +390,6 @@ class ParsingEngine(TreeEngine):
             "trees": None if reranker is None else reranker.trees,
             "folds": self.n_folds,
             "resources": self.resources,
-            "training_threads": self.training_threads,
         }
 
     def _count_labels(self, part: str, labels: Sequence[str]) -> int:

@@ -1,8 +1,8 @@
 """Entity recognition: what a recognizer learns, uses and stores."""
 
 import math
-import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,27 +13,27 @@ from ...base.atomic import assign
 from ...base.errors import Errors
 from ...base.settings import LearnerSettings, check_choice
 from ...base.templates import CHECKPOINT, Templates, parse_templates
-from ...base.warnings import Warnings
-from ...core.forms.packing import MAX_LABELS, MAX_WEIGHT, find_labels
-from ...core.forms.word_scorer import WordScorer
+from ...core.forms.packing import MAX_LABELS
 from ...core.leads import NO_DECISION, NO_RIVAL
+from ...core.learner import Learner
 from ...core.model_file import require
-from ...core.program import Program
 from ...core.recorder import Recorder
 from ...spacy_io.lexemes import LEXICAL_COLUMNS, N_CASES, LexemeReader
 from ...spacy_io.tokens import find_words
-from ..classifier import CachedForm, Classifier, Inputs, find_columns
+from ..classifier import Classifier, Inputs, find_columns
 from ..engine import Engine, Margin, Snapshot, Start
 from ..evidence import Evidence, mark_known, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import minibatch
 from ..margins import scale_margins
+from ..parallel import run_all
 from ..word_classes import WordResources
 from ..word_tables import N_RESERVED, NO_TABLE, lookup_arrays
 from .actions import KEEP
 from .batch import EntityBatch
 from .decode import predict
 from .explain import Explanations, explain_entities
+from .form import BiasedForm, get_room
 from .gazetteer import N_CODES, Gazetteer
 from .gazetteers import ARRAYS, Gazetteers, check_arrays, get_checksum
 from .gold import (
@@ -69,53 +69,13 @@ ROUND = 64
 # The atoms that need to know the other occurrences of a word.
 REMEMBERING = {"seen", "seen_last", "seen_shares", "cases"}
 MAX_BIAS = 32.0
-MAX_SCORE = (1 << 15) - 1
 MAX_TYPES = (MAX_LABELS - 1) // 4
-# The score of beginning an entity of a type that nothing was learned about.
-NEVER = -32767
 # How far a second pass trusts the first, whose lead it adds to the score of an action:
 # the largest lead that counts.
 MAX_TRUSTED_LEAD = 5.0
 # The classifiers of the passes.
 FIRST = "templates"
 SECOND = "second"
-
-
-class BiasedForm(CachedForm):
-    """Scores with a bias on O, and types that can't win before they were learned."""
-
-    @staticmethod
-    def make(
-        program: Program,
-        n_labels: int,
-        packed: dict[str, np.ndarray],
-        scale: float,
-        **options: Any,
-    ) -> WordScorer:
-        o_bias = options.pop("o_bias")
-        n_templates = len(program.templates.templates)
-        room = get_room(n_templates)
-        scaled = int(np.clip(np.rint(o_bias * scale), -room, room))
-        # With fewer templates, what there is room for outweighs all of them.
-        if abs(o_bias * scale) > room and room < MAX_WEIGHT * n_templates:
-            warnings.warn(
-                Warnings.DW102.format(
-                    bias=o_bias, used=scaled / scale, n_templates=n_templates
-                ),
-                stacklevel=2,
-            )
-        bias = {0: scaled}
-        # A type without weights must not win where all others have lost.
-        learned = {(i - 1) // 4 for i in find_labels(packed["slots"], n_labels)}
-        for number in set(range(n_labels // 4)) - learned:
-            bias.update({1 + 4 * number + kind: NEVER for kind in range(4)})
-        return CachedForm.make(program, n_labels, packed, scale, bias=bias, **options)
-
-
-def get_room(n_templates: int) -> int:
-    """What the bias, or a first pass, may add to a score. Weights that are small, or
-    none, are scaled up by far: no sum may overflow."""
-    return (MAX_SCORE - MAX_WEIGHT * n_templates) // 2
 
 
 class Pass(NamedTuple):
@@ -218,6 +178,8 @@ class EntityEngine(Engine):
         super()._reset()
         self._list_arrays: dict[str, np.ndarray] = {}
         self._gazetteer: Gazetteer | None = None
+        # What predictions read before the bias changed.
+        self._former: Any = None
 
     @property
     def two_passes(self) -> bool:
@@ -233,7 +195,13 @@ class EntityEngine(Engine):
     def bias(self, bias: float) -> None:
         if bias != self._bias:
             with self.lock:
-                assign((self, "_bias", bias), (self, "_snapshot", None))
+                # Words need not be analysed again.
+                former = self._snapshot or self._former
+                assign(
+                    (self, "_bias", bias),
+                    (self, "_snapshot", None),
+                    (self, "_former", former),
+                )
 
     def _initialize(self, examples: list[GoldEntities], start: Start) -> None:
         if self.gazetteers is not None:
@@ -264,16 +232,21 @@ class EntityEngine(Engine):
 
     def _learn(self, batch: list[GoldEntities], drop: float) -> float:
         lone = self.settings.lone_sentences
-        loss = 0.0
         n_words = sum(len(find_words(gold.doc)) for gold in batch)
+        starts = self._training_starts(batch)
+
+        def teach(
+            learner: Learner, copies: list[EntityExamples], history: float
+        ) -> float:
+            return sum(one.update(learner, drop, history, lone) for one in copies)
+
+        jobs = []
+        # The second pass learns from gold data as the first does, so that neither waits.
         for name, part in self.classifiers.items():
             history = part.get_history_rate(n_words)
-            for starts in self._training_starts(batch):
-                training = self._training_batch(name, batch, starts)
-                for learner in part.learners:
-                    found = training.update(learner, drop, history, lone)
-                    loss += found / len(part.learners)
-        return float(loss)
+            copies = [self._training_batch(name, batch, one) for one in starts]
+            jobs += [partial(teach, one, copies, history) for one in part.learners]
+        return sum(run_all(self.training_threads, jobs)) / len(self.main.learners)
 
     def record(self, batch: list[GoldEntities], recorders: dict[str, Recorder]) -> None:
         starts = self._training_starts(batch)[0]
@@ -481,7 +454,11 @@ class EntityEngine(Engine):
             Pass(name, {keep: self._make_task(name, keep) for keep in (False, True)})
             for name in self.parts
         ]
-        return EntitySnapshot(self.labels, self._reader, scorers, passes)
+        snapshot = EntitySnapshot(self.labels, self._reader, scorers, passes)
+        if self._former is not None:
+            snapshot.take_lexicons(self._former)
+            self._former = None
+        return snapshot
 
     def _get_direction(self, name: str) -> str:
         """How a pass reads."""

@@ -1,11 +1,10 @@
 """Labelling: what engines share that give one label to each word."""
 
 import math
-import os
 from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..evidence import Evidence, mark_known, scale_leads
 from ..explanation import Explainer, Explanation
 from ..folds import get_fold, get_number, minibatch
 from ..margins import scale_margins
+from ..parallel import run_all
 from ..training_state import check_state
 from ..word_classes import WordResources
 from ..word_tables import N_RESERVED, lookup_arrays, make_classes
@@ -157,38 +157,48 @@ class LabellingEngine(Engine):
     def _learn(self, batch: list[GoldDoc], drop: float) -> float:
         golds = [take_words(gold) for gold in batch]
         rate = self.main.get_history_rate(sum(len(gold.words) for gold in golds))
-        loss = self._teach(self.main.learners, golds, drop, self.settings.copies, rate)
+        copies = self.settings.copies
+        jobs = self._plan(self.main.learners, golds, drop, copies, rate)
         if self.main.folds and not self._waiting_words:
-            new = [gold for gold in golds if get_number(gold.doc) not in self._known]
+            numbers = [get_number(gold.doc) for gold in golds]
             for fold in range(self.n_folds):
-                self._teach_fold(fold, new, drop)
-        return loss
+                part = [
+                    gold
+                    for gold, number in zip(golds, numbers, strict=True)
+                    if number not in self._known and number % self.n_folds != fold
+                ]
+                jobs += self._plan_fold(fold, part, drop)
+        return float(run_all(self.training_threads, jobs)[0])
 
-    def _teach(
+    def _plan(
         self,
         learners: Sequence[Learner],
         golds: list[GoldWords],
         drop: float,
         copies: str,
         history_rate: float,
-    ) -> float:
-        """Let learners learn. RETURNS (float): The loss of the first.
+    ) -> list[Callable[[], float]]:
+        """What learners have to do. RETURNS (list): For each a function that returns its
+        loss.
 
         history_rate (float): How often decisions see predicted labels before them.
         """
         settings = self.main.used_settings
         batch = self._training_batch(golds, make_ranges(golds, copies))
         rates = (drop, settings.word_dropout, history_rate)
-        losses = [batch.update(learner, *rates) for learner in learners]
-        return float(losses[0])
+        return [partial(batch.update, learner, *rates) for learner in learners]
 
-    def _teach_fold(self, fold: int, batch: list[GoldWords], drop: float) -> None:
-        """Let a fold's model learn from all docs that are not in its fold."""
-        part = [gold for gold in batch if get_fold(gold.doc, self.n_folds) != fold]
-        if part:
-            # One copy is enough for it.
-            rate = self.main.used_settings.predicted_history
-            self._teach([self.main.folds[fold]], part, drop, "sentences", rate)
+    def _plan_fold(
+        self, fold: int, part: list[GoldWords], drop: float
+    ) -> list[Callable[[], float]]:
+        """What a fold's model has to do. One copy is enough for it.
+
+        part (list): Docs that are not in its fold.
+        """
+        if not part:
+            return []
+        rate = self.main.used_settings.predicted_history
+        return self._plan([self.main.folds[fold]], part, drop, "sentences", rate)
 
     def _train_folds(self) -> None:
         """Train the models that annotate docs in training, if that was not done. They
@@ -199,16 +209,19 @@ class LabellingEngine(Engine):
             return
         rng = np.random.default_rng(self.main.used_settings.seed)
         orders = [rng.permutation(len(examples)).tolist() for _ in range(FOLD_EPOCHS)]
+        numbers = [get_number(gold.doc) for gold in examples]
 
         def train(fold: int) -> None:
             for order in orders:
-                for batch in minibatch((examples[i] for i in order), ROUND):
-                    self._teach_fold(fold, batch, FOLD_DROPOUT)
+                for batch in minibatch(order, ROUND):
+                    rest = [i for i in batch if numbers[i] % self.n_folds != fold]
+                    part = [examples[i] for i in rest]
+                    for job in self._plan_fold(fold, part, FOLD_DROPOUT):
+                        job()
 
-        # Each has a learner of its own, so that it does not matter who is first.
-        with ThreadPoolExecutor(min(self.n_folds, os.cpu_count() or 1)) as pool:
-            list(pool.map(train, range(self.n_folds)))
-        self._known = {get_number(gold.doc) for gold in examples}
+        jobs = [partial(train, fold) for fold in range(self.n_folds)]
+        run_all(self.training_threads, jobs)
+        self._known = set(numbers)
         self._waiting_words = []
 
     @property

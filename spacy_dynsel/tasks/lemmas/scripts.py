@@ -142,6 +142,7 @@ def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+@lru_cache(maxsize=1 << 13)
 def read_script(text: str) -> Script | None:
     """The script that a text stands for; None if it stands for none."""
     parts = _PART.findall(text)

@@ -5,6 +5,7 @@ A label is a part of speech and features, in one string as spaCy writes it, such
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from spacy.parts_of_speech import IDS as POS_IDS
@@ -21,21 +22,28 @@ AGREEING = ("Gender", "Number", "Case")
 # What templates read of labels: the label, its part of speech, and with what the last
 # nominal word agrees.
 MORPH_COLUMN, POS_COLUMN, NOUN_COLUMN = COLUMNS = ("morph", "pos", "noun")
+# Loading asks for the parts of each label several times.
+MAX_KEPT = 1 << 13
 
 
 def split_label(label: str) -> dict[str, str]:
     """The parts of a label by their names. One without a value has an empty one."""
+    return dict(_split(label))
+
+
+@lru_cache(MAX_KEPT)
+def _split(label: str) -> tuple[tuple[str, str], ...]:
     if label == EMPTY:
-        return {}
-    parts = (part.partition("=") for part in label.split(SEPARATOR))
-    return {name: value for name, _, value in parts}
+        return ()
+    return tuple(part.partition("=")[::2] for part in label.split(SEPARATOR))
 
 
+@lru_cache(MAX_KEPT)
 def find_fault(label: str) -> str:
     """Say why something is no label; empty for one that is."""
     if label == EMPTY:
         return ""
-    pairs = [part.partition("=")[::2] for part in label.split(SEPARATOR)]
+    pairs = _split(label)
     parts = dict(pairs)
     if not all(map(all, pairs)):
         return "each feature needs a name and a value"

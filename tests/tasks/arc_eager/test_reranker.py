@@ -123,31 +123,6 @@ def parser_model(nlp):
     return dict(nlp.get_factory_meta("dynsel_parser").default_config["model"])
 
 
-def learn_with(n_threads):
-    """The model and all that was learned after some epochs."""
-    nlp = spacy.blank("en")
-    model = {"seeds": 2, "folds": 3, "training_threads": n_threads}
-    parser = nlp.add_pipe("dynsel_parser", config={"model": model})
-    examples = read_corpus(nlp, "train")[:60]
-    parser.initialize(lambda: examples, nlp=nlp)
-    losses = [parser.update(examples, drop=0.1) for _ in range(5)]
-    assert parser.engine.reranker.learner.get_state()["keys"].size
-    return losses, parser.engine.to_bytes(), parser.engine.training_to_bytes()
-
-
-def test_the_number_of_threads_changes_nothing():
-    alone = learn_with(1)
-    assert learn_with(2) == learn_with(None) == learn_with(20) == alone
-
-
-@pytest.mark.parametrize("n_threads", [0, -1, 1001])
-def test_threads_have_to_make_sense(n_threads):
-    with pytest.raises(ValueError, match="DS022"):
-        spacy.blank("en").add_pipe(
-            "dynsel_parser", config={"model": {"training_threads": n_threads}}
-        )
-
-
 def test_explanations(trained, parser):
     for example in read_corpus(trained, "test")[:60]:
         (doc,) = parse(parser, [example])
