@@ -197,6 +197,14 @@ cdef class Lattices:
             return 0 if self.items.empty() else self.first_order
         return self.items[0].order
 
+    def copy(self) -> Lattices:
+        """Others that are alike."""
+        cdef Lattices other = Lattices(len(self), self.n_labels)
+        other.items = self.items
+        other.first_order = self.first_order
+        other.started = self.started
+        return other
+
     def count(self, bint states=False) -> int:
         """The number of all n-grams, or of all states but the first of each sequence."""
         cdef CascadeScratch at
@@ -483,6 +491,30 @@ cdef class Level:
                     at.search.kept, at.search.scores, self.weights.n_labels,
                     result.items[ids[i]],
                 )
+
+    def carry(
+        self, Sequences sequences not None, Lattices lattices not None, bint afresh
+    ) -> None:
+        """Add what this level says to what lattices carry.
+
+        afresh (bool): Whether to forget what they carry before.
+        """
+        cdef CascadeScratch at
+        cdef size_t i, e
+        cdef LatticeC* lattice
+        self._check(sequences, lattices, np.arange(len(sequences), dtype="int64"))
+        check(lattices.first_order == 0, "lattices that are not made yet")
+        with nogil:
+            for i in range(lattices.items.size()):
+                lattice = &lattices.items[i]
+                if afresh:
+                    for e in range(lattice.edges.size()):
+                        lattice.edges[e].score = 0
+                self.weights.score(
+                    deref(lattice), sequences.positions(i), at.grams, at.search.scores
+                )
+                for e in range(lattice.edges.size()):
+                    lattice.edges[e].score = at.search.scores[e]
 
     def get_gaps(
         self, Sequences sequences not None, Lattices lattices not None, int64_t i

@@ -4,8 +4,9 @@ import numpy as np
 
 from cython.operator cimport dereference as deref
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp cimport bool
+from libcpp.vector cimport vector
 
 from ..core.cascade cimport (
     SCORE_UNIT,
@@ -35,6 +36,7 @@ cdef extern from "trigrams.hpp" namespace "dynsel" nogil:
             const Positions& positions, int length, const int32_t* gold, float cost,
             TrigramScratch& at
         ) except +
+        void list_rows(vector[uint64_t]& keys, vector[const float*]& rows) except +
         void average()
 
     cdef cppclass Chain:
@@ -95,6 +97,20 @@ cdef class TrigramModel:
     def finish(self) -> None:
         """End learning: averaged weights take the place of the last ones."""
         self.model.average()
+
+    def get_weights(self) -> tuple:
+        """All rows of weights, as Level.set_weights takes them."""
+        cdef vector[uint64_t] keys
+        cdef vector[const float*] rows
+        cdef Py_ssize_t i
+        cdef int label
+        self.model.list_rows(keys, rows)
+        values = np.empty(rows.size() * (self.model.n_labels + 1), dtype="float32")
+        cdef float[:, ::1] view = values.reshape(-1, self.model.n_labels + 1)
+        for i in range(view.shape[0]):
+            for label in range(view.shape[1]):
+                view[i, label] = rows[i][label]
+        return np.array(keys, dtype="uint64"), values
 
     def predict(self, Sequences sequences not None):
         """The label of each position (int32)."""

@@ -17,6 +17,7 @@ FINALS = ("perceptron", "hinge")
 # What is chosen if every alpha would do.
 LARGEST_ALPHA = 1 - 1e-6
 UNITS = ("position", "sequence")
+CARRIES = ("folds", "whole")
 
 
 def check_alpha(value: Any) -> float:
@@ -62,6 +63,9 @@ class CascadeSettings:
         structured "hinge" loss, with a cost of a wrong label.
     cost (float): That cost.
     final_epochs (int): How often the last level sees the data.
+    carry (str): What the last level adds to while it learns: what levels of the "folds" say
+        that have not seen the sequence, as they filter it; or what the levels say that
+        are used in the end ("whole"), so that it goes on where these stopped.
     dropout (float): How often a feature of a position is left out while a level learns.
     least_weight (float): Smaller weights are dropped when a level has learned, so that
         files are smaller and features are looked at in less time.
@@ -91,6 +95,7 @@ class CascadeSettings:
     final: str = "hinge"
     cost: float = 1.0
     final_epochs: int = 10
+    carry: str = "folds"
     dropout: float = 0.0
     least_weight: float = 0.0
     folds: int = 5
@@ -123,6 +128,7 @@ class CascadeSettings:
             ("optimizer", OPTIMIZERS),
             ("final", FINALS),
             ("unit", UNITS),
+            ("carry", CARRIES),
             ("pairs", (False, True)),
             ("every_order", (False, True)),
             ("keep_all", (False, True)),
@@ -167,8 +173,8 @@ def make_cascade_settings(
     order: int = 3,
     cliques: str = "full",
     pairs: bool = False,
-    epsilon: float | list[float] = 0.004,
-    learn_share: float = 0.5,
+    epsilon: float | list[float] = 0.008,
+    learn_share: float = 0.25,
     unit: str = "position",
     alphas: list[float] | None = None,
     optimizer: str = "adagrad",
@@ -178,8 +184,9 @@ def make_cascade_settings(
     epochs: int = 3,
     final: str = "hinge",
     cost: float = 6.5,
-    final_epochs: int = 16,
-    dropout: float = 0.2,
+    final_epochs: int = 20,
+    carry: str = "whole",
+    dropout: float = 0.3,
     least_weight: float = 0.02,
     folds: int = 2,
     seed: int = 0,
@@ -202,6 +209,7 @@ def make_cascade_settings(
         final=final,
         cost=cost,
         final_epochs=final_epochs,
+        carry=carry,
         dropout=dropout,
         least_weight=least_weight,
         folds=folds,

@@ -66,6 +66,8 @@ class Training:
         self.lattices.start(self.sequences, self.settings.first_order)
         # What is left when the cascade is used: less than what levels learn from.
         self.narrow = self.lattices
+        # The levels that filter, each learned from all sequences.
+        self.filters: list[Level] = []
         self.everything = np.arange(len(self.sequences), dtype="int64")
         self.parts = [
             np.flatnonzero(self.folds == fold).astype("int64")
@@ -94,12 +96,13 @@ class Training:
         """Learn a level that labels, from all sequences."""
         settings = self.settings
         level = make_level(settings, self.n_labels)
+        lattices = self._carry()
         random = np.random.default_rng(settings.seed)
         cost = settings.cost if settings.final == "hinge" else 0.0
         for epoch in range(settings.final_epochs):
             level.learn_labels(
                 self.sequences,
-                self.lattices,
+                lattices,
                 random.permutation(self.everything),
                 cost,
                 settings.dropout,
@@ -107,6 +110,16 @@ class Training:
             )
         level.finish(settings.least_weight)
         return level
+
+    def _carry(self) -> Lattices:
+        """What to learn labels in: lattices with the sums that learning adds to."""
+        if self.settings.carry == "folds" or not self.filters:
+            return self.lattices
+        is_last = self.lattices.order == self.settings.order
+        lattices = self.lattices if is_last else self.lattices.copy()
+        for i, level in enumerate(self.filters):
+            level.carry(self.sequences, lattices, i == 0)
+        return lattices
 
     def attempt(self, alpha: float, epsilon: float) -> Attempt:
         """Learn a level once for each part of the data, and find its threshold."""
@@ -156,6 +169,7 @@ class Training:
                 stacklevel=3,
             )
         whole = self.learn_filter(self.everything, best.learned_alpha)
+        self.filters.append(whole)
         narrow = self._filter(best, self.narrow, best.alpha)
         is_same = self.narrow is self.lattices and best.easy_alpha == best.alpha
         self.lattices = (

@@ -34,7 +34,13 @@ from ..report.experiment import (
 from ..report.induction import InductionExperiment
 from ..report.induction import read_docs as read_tagged_docs
 from ..report.results import make_claims, make_figures, make_page, make_tables
-from ..report.tags import CONDITIONS, TagsExperiment, find_corpus, read_corpus
+from ..report.tags import (
+    CONDITIONS,
+    RICH_EPSILON,
+    TagsExperiment,
+    find_corpus,
+    read_corpus,
+)
 from ..report.tags import SETTINGS as TAG_SETTINGS
 from ..report.tags import make_figures as make_tag_figures
 from ._data import find_files, make_language, read_docs
@@ -308,7 +314,8 @@ def read_taggers(
     taggers = []
     for given in tags:
         paths, column = find_corpus(given)
-        digest.update(json.dumps([column, asdict(settings), sets]).encode("utf8"))
+        chosen = [column, asdict(settings), RICH_EPSILON, sets]
+        digest.update(json.dumps(chosen).encode("utf8"))
         for path in paths.values():
             digest.update(path.read_bytes())
         taggers.append(TagsExperiment(read_corpus(given, limit), settings, sets))

@@ -32,6 +32,16 @@ inline void raise(float* __restrict best, const float* __restrict row, float add
     }
 }
 
+// Keys of rows. The labels of a context stand in at most 48 bits.
+inline uint64_t bias_key() { return 0; }
+inline uint64_t context_key(uint64_t gram, int n) {
+    return uint64_t(n) << 60 | (gram & ((uint64_t{1} << (LABEL_BITS * n)) - 1));
+}
+inline uint64_t feature_key(uint32_t key) { return uint64_t{5} << 60 | key; }
+inline uint64_t pair_key(uint32_t key, int label) {
+    return uint64_t{6} << 60 | uint64_t(label) << 32 | key;
+}
+
 // Rows of floats by 64-bit keys.
 class RowTable {
   public:
@@ -198,16 +208,6 @@ class GramWeights {
   private:
     static constexpr int WEIGHT_BITS = 14;
     static constexpr float MAX_STEPS = (1 << WEIGHT_BITS) - 1;
-
-    static uint64_t bias_key() { return 0; }
-    // The labels of a context stand in at most 48 bits.
-    static uint64_t context_key(uint64_t gram, int n) {
-        return uint64_t(n) << 60 | (gram & ((uint64_t{1} << (LABEL_BITS * n)) - 1));
-    }
-    static uint64_t feature_key(uint32_t key) { return uint64_t{5} << 60 | key; }
-    static uint64_t pair_key(uint32_t key, int label) {
-        return uint64_t{6} << 60 | uint64_t(label) << 32 | key;
-    }
 
     void add(uint64_t key, float* sums) const {
         const int64_t row = table.find(key);

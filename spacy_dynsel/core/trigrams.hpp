@@ -89,6 +89,20 @@ class TrigramModel {
         return true;
     }
 
+    // All rows of weights, under the keys of the levels of a cascade.
+    void list_rows(std::vector<uint64_t>& keys, std::vector<const float*>& rows) const {
+        const auto add = [&](uint64_t key, const std::vector<float>& values, size_t row) {
+            keys.push_back(key);
+            rows.push_back(values.data() + row * width);
+        };
+        for (size_t b = 0; b < width; ++b) add(context_key(b, 1), pairs.values, b);
+        for (size_t a = 0; a < width; ++a)
+            for (size_t b = 0; b < width; ++b)
+                add(context_key(a << LABEL_BITS | b, 2), triples.values, b * width + a);
+        for (size_t i = 0; i < features.keys.size(); ++i)
+            add(feature_key(static_cast<uint32_t>(features.keys[i])), features.values, i);
+    }
+
     // Puts the mean of the weights after each step in their place.
     void average() {
         if (n_steps == 0) return;

@@ -127,7 +127,7 @@ def CascadeTagger(  # noqa: N802
     class_min_share (float): The share of a word's occurrences that a label needs to be
         part of its class.
     cutoff (int): How often a feature has to occur in the training data, unless these are
-        small.
+        small. Both copies of a doc count.
     copies (str): Which copies of the data to learn from: "sentences", "documents", or
         "both", which are the same where docs are single sentences.
     resources (WordResources): See DynamicTagger.

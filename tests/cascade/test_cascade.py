@@ -68,7 +68,8 @@ def test_what_is_lost(unit):
 @pytest.mark.parametrize("cliques", ["full", "states"])
 @pytest.mark.parametrize("optimizer", ["perceptron", "adagrad"])
 @pytest.mark.parametrize("final", ["perceptron", "hinge"])
-def test_settings_work_together(cliques, optimizer, final):
+@pytest.mark.parametrize("carry", ["folds", "whole"])
+def test_settings_work_together(cliques, optimizer, final, carry):
     settings = CascadeSettings(
         order=3,
         folds=2,
@@ -78,12 +79,30 @@ def test_settings_work_together(cliques, optimizer, final):
         cliques=cliques,
         optimizer=optimizer,
         final=final,
+        carry=carry,
         eta=0.1 if optimizer == "adagrad" else 1.0,
         epsilon=0.05,
     )
     cascade = Cascade(settings).fit(*TRAIN)
     assert cascade.measure(*TEST)[-1]["accuracy"] > 0.85
     assert all(report.loss <= 0.05 for report in cascade.reports)
+
+
+def test_what_is_carried_changes_the_levels_that_label_alone(cascade):
+    settings = replace(SMALL, every_order=True)
+    folds, whole = (
+        Cascade(replace(settings, carry=carry)).fit(*TRAIN)
+        for carry in ("folds", "whole")
+    )
+    assert whole.reports == folds.reports == cascade.reports
+    # Before the first level there is nothing to carry.
+    for order, is_same in ((1, True), (2, False), (3, False)):
+        one, other = (
+            cascade.predict(*TEST[:3], order=order, with_leads=True).leads
+            for cascade in (folds, whole)
+        )
+        assert (one == other).all() == is_same
+    assert whole.measure(*TEST)[-1]["accuracy"] > 0.85
 
 
 def test_training_is_deterministic_and_files_keep_everything(cascade):
@@ -151,6 +170,7 @@ def test_alphas_that_are_none(cascade, alpha):
         {"optimizer": "sgd"},
         {"final": "crf"},
         {"unit": "word"},
+        {"carry": "some"},
         {"pairs": "yes"},
         {"epsilon": float("nan")},
         {"epsilon": [0.1]},

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.cascades import make_data
+from spacy_dynsel.cascade.decoding import Decoder
 from spacy_dynsel.cascade.levels import Lattices
 from spacy_dynsel.cascade.model import Cascade, read_sequences
 from spacy_dynsel.cascade.rivals import (
@@ -48,6 +49,13 @@ def test_full_model_is_a_cascade_that_filters_nothing(final):
     found = model.predict(read_sequences(*add_constant(TEST)))
     assert (found == cascade.predict(*TEST[:3]).labels).all()
     assert (found == TEST[3]).mean() > 0.9
+    # Its own weights, in the lattices of a cascade.
+    level = make_level(settings, 4)
+    level.set_weights(*model.get_weights())
+    level.tidy()
+    decoder = Decoder([level.pack()], 4, 3, True, False)
+    data = read_sequences(*add_constant(TEST))
+    assert (found == decoder.decode(data, [], False, 1)[0]).all()
 
 
 def test_full_model_of_long_and_short_sequences():

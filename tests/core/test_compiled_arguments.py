@@ -340,6 +340,14 @@ def mix_cascades() -> None:
         refuse(function, shorter, lattices, everything, *rest)
         refuse(function, more_labels, lattices, everything, *rest)
     refuse(level.judge, sequences, lattices, everything, np.zeros(2))
+    # Lattices that are not made yet have nothing to carry.
+    for wrong in (lattices, never, Lattices(2, 2), Lattices(3, 3)):
+        refuse(level.carry, sequences, wrong, True)
+    made = Lattices(3, 2)
+    level.filter(sequences, lattices, everything, 0.5, True, made)
+    level.carry(sequences, made.copy(), True)
+    refuse(level.carry, more_labels, made, False)
+    refuse(level.carry, shorter, made, False)
     for wrong in (lattices, Lattices(2, 2), Lattices(3, 3)):
         refuse(level.filter, sequences, lattices, everything, 0.5, True, wrong)
     highest = Lattices(3, 2)

@@ -56,6 +56,15 @@ def test_a_morphologizer_learns():
     docs = [nlp(example.reference.text) for example in examples]
     assert morphs_of(docs) == morphs_of([example.reference for example in examples])
     assert set(pipe.label_data) == {"morph", "pos"}
+    # The knob is there, at any time.
+    found = pipe.statistics(docs)["grams"]
+    pipe.alpha = 0.999
+    fewer = pipe.statistics(docs)["grams"]
+    assert fewer[0] == found[0] and fewer[1] < found[1] and fewer[2] < found[2]
+    with pytest.raises(ValueError, match="DS022"):
+        pipe.alpha = 1.0
+    pipe.alpha = None
+    assert all(why.label for why in pipe.explain(docs[0]))
     check_copies(nlp, lambda nlp: morphs_of([nlp(TEXTS[0])]))
 
 
@@ -274,7 +283,7 @@ def test_labels_of_data_to_come(nlp):
 
 
 def test_a_long_sentence(nlp):
-    n = 20_000
+    n = 100_000
     doc = nlp(Doc(nlp.vocab, words=["Eat", "blue", "ham", "."] * (n // 4)))
     assert len({token.tag_ for token in list(doc)[1:-4:4]}) == 1
 

@@ -12,6 +12,7 @@ from spacy_dynsel.cli.experiment import experiment
 from spacy_dynsel.report import tags
 from spacy_dynsel.report.tags import (
     EPSILONS,
+    LATTICES,
     METHODS,
     SETTINGS,
     TagsExperiment,
@@ -65,8 +66,12 @@ def test_report(folder, tmp_path, monkeypatch):
     assert not list(output.glob("*.journal"))
     numbers = json.loads((output / "results.json").read_text())
     assert numbers["tags"] == again["tags"]
-    assert list(found["words"]) == ["Full", "SC", "CRF", "Tags"]
-    assert list(found["rich"]) == ["Full", "SC"]
+    assert list(found["words"]) == ["Full", "SC", "CRF", "Tags", LATTICES]
+    assert list(found["rich"]) == ["Full", "SC", LATTICES]
+    for kind in ("words", "rich"):
+        # It finds the same.
+        full, lattices = found[kind]["Full"], found[kind][LATTICES]
+        assert lattices["accuracy"] == full["accuracy"]
     for way in found["words"].values():
         assert 0.5 < way["accuracy"] <= 1
         assert 0 <= way["loss"] < 0.5
@@ -121,7 +126,8 @@ def test_thresholds():
 def test_claims_can_fail():
     def make(ratio, accuracy, kept):
         ways = {
-            "Full": {"time": ratio, "accuracy": 0.9},
+            "Full": {"time": 1.0, "accuracy": 0.9},
+            LATTICES: {"time": ratio, "accuracy": 0.9},
             "SC": {"time": 1.0, "accuracy": accuracy},
             "CRF": {"time": ratio / 9, "accuracy": 0.9},
             "Tags": {"time": 3.0, "accuracy": 0.9},
