@@ -1,8 +1,9 @@
 """Choices behind the defaults of the entity recognizer: which pass comes first, and
-what other templates and settings of the learner would bring.
+what other templates, settings of the learner and numbers of learners would bring.
 
     python benchmarks/ner_choices.py  # the order of the passes, three seeds averaged
     python benchmarks/ner_choices.py --changes  # templates and settings, one seed
+    python benchmarks/ner_choices.py --averages  # how many learners, how much is pruned
 
 F1 on development data, as a mean over the best value of o_bias and its neighbours.
 Wikigold has no such data: a fifth of its documents stands in.
@@ -71,6 +72,12 @@ CHANGES: dict[str, dict[str, Any]] = {
     "margin 16": {"left_out": "class", "learner": {"margin": 16.0}},
     "slower steps": {"left_out": "class", "learner": {"eta": 0.2, "delta": 1.0}},
     "the last prefix alone": {"left_out": "class", "learner": {"objective": "full"}},
+}
+# How many learners are averaged, and what is pruned.
+AVERAGES = {
+    f"{seeds} learners, prune = {prune}": (seeds, prune)
+    for seeds in (3, 5)
+    for prune in (1.0, 0.5)
 }
 
 
@@ -173,7 +180,8 @@ def measure_all(ner: Any, corpus: str, dev: list[Doc]) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--changes", action="store_true", help="templates, settings")
-    parser.add_argument("--seed", type=int, default=0, help="of the changes")
+    parser.add_argument("--averages", action="store_true", help="learners, pruning")
+    parser.add_argument("--seed", type=int, default=0, help="not of the passes")
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
     args = parser.parse_args()
 
@@ -186,6 +194,13 @@ def main() -> None:
                 found = measure_all(
                     learn(train, lang, 1, seed=args.seed, **change), corpus, dev
                 )
+                results.setdefault(name, {}).update(found)
+        elif args.averages:
+            for name, (seeds, prune) in AVERAGES.items():
+                ner = learn(
+                    train, lang, seeds, seed=args.seed, learner={"prune": prune}
+                )
+                found = measure_all(ner, corpus, dev)
                 results.setdefault(name, {}).update(found)
         else:
             ner = learn(train, lang, 3)

@@ -157,12 +157,12 @@ def make_morphologizer(
 DEFAULT_NER_MODEL = {
     "@architectures": "spacy_dynsel.DynamicNER.v1",
     "direction": "rtl",
-    "seeds": 3,
+    "seeds": 5,
     "gazetteers": None,
     "two_passes": True,
     "resources": None,
     "templates": _templates("ner"),
-    "learner": _learner(margin=8.0, delta=0.01, **bilou.DEFAULTS),
+    "learner": _learner(margin=8.0, delta=0.01, prune=0.5, **bilou.DEFAULTS),
 }
 
 
