@@ -495,25 +495,21 @@ cdef class Level:
     def carry(
         self, Sequences sequences not None, Lattices lattices not None, bint afresh
     ) -> None:
-        """Add what this level says to what lattices carry.
-
-        afresh (bool): Whether to forget what they carry before.
-        """
+        """Add what this level says to what lattices carry, or put it (afresh) in its place."""
         cdef CascadeScratch at
-        cdef size_t i, e
         cdef LatticeC* lattice
+        cdef size_t i, e
         self._check(sequences, lattices, np.arange(len(sequences), dtype="int64"))
         check(lattices.first_order == 0, "lattices that are not made yet")
         with nogil:
             for i in range(lattices.items.size()):
                 lattice = &lattices.items[i]
-                if afresh:
-                    for e in range(lattice.edges.size()):
-                        lattice.edges[e].score = 0
                 self.weights.score(
                     deref(lattice), sequences.positions(i), at.grams, at.search.scores
                 )
                 for e in range(lattice.edges.size()):
+                    if afresh:
+                        at.search.scores[e] -= lattice.edges[e].score
                     lattice.edges[e].score = at.search.scores[e]
 
     def get_gaps(
