@@ -76,7 +76,8 @@ def test_configs(make, name, tmp_path):
     assert type(nlp.tokenizer).__name__ == "CachedTokenizer"
     templates = nlp.get_pipe("ner").engine.templates.to_lines()
     assert templates.index("tag") < templates.index("---")
-    assert config["training"]["annotating_components"] == ["tagger"]
+    teachers = ["tagger", "morphologizer"]
+    assert config["training"]["annotating_components"] == teachers
 
 
 def test_a_package_is_written_whole(make, tmp_path, monkeypatch):
