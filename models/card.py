@@ -22,9 +22,7 @@ def load(*, exclude: str | Iterable[str] = (), **overrides: Any) -> Language:
     # The tokenizer has the rules of its language, which the config names: to read them
     # from the file as well would take longer than all the rest.
     names = [exclude] if isinstance(exclude, str) else list(exclude)
-    return load_model_from_init_py(
-        __file__, exclude=[*names, "tokenizer"], **overrides
-    )
+    return load_model_from_init_py(__file__, exclude=[*names, "tokenizer"], **overrides)
 '''
 
 EWT = {
