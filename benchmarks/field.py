@@ -2,6 +2,7 @@
 
 import random
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -234,6 +235,9 @@ class Field:
                 if nlp is not None and not morphology:
                     disabled = [name for name in MORPHOLOGY if name in nlp.pipe_names]
                     stack.enter_context(nlp.select_pipes(disable=disabled))
+                    # A parser that misses parts of speech says so.
+                    stack.enter_context(warnings.catch_warnings())
+                    warnings.filterwarnings("ignore", message=r".*DW123")
             table = contest.measure(rounds, CNN_PIPELINE)
         self.ours.tokenizer, parser.branches = stock, branches
         if RULE_PIPELINE in table:

@@ -279,6 +279,8 @@ nlp = spacy.blank({lang!r})
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
 config = spacy.util.load_config({path!r} + "/config.cfg", interpolate=True)
+# spaCy's lemmatizer looks for its strings here.
+nlp.vocab.strings.from_disk({path!r} + "/vocab/strings.json")
 before, started, worked = resident(), time.perf_counter(), time.process_time()
 for name in {names!r}:
     settings = dict(config["components"][name])
