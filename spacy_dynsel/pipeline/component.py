@@ -25,7 +25,7 @@ from .names import Names, check_label
 from .recent_docs import RecentDocs
 from .settings import MarginSetting, Setting
 from .stored import StoredComponent
-from .training_data import get_seed, is_complete, read_examples
+from .training_data import get_seed, is_complete, is_learned_from, read_examples
 
 MAX_CACHE_SIZE = 1 << 24
 # The scoring method of spaCy's own component.
@@ -78,7 +78,8 @@ class DynselComponent(StoredComponent):
     gold_missing: str
     # What templates are read for.
     decision = "word"
-    # What it learns from, as it was predicted, beside words.
+    # What others learn from, as this one predicts it; what it learns from in this way.
+    taught = ""
     learns_from: tuple[str, ...] = ()
     _confidence_map: ConfidenceMap | None = None
     # The settings we last warned about.
@@ -305,7 +306,7 @@ class DynselComponent(StoredComponent):
             seed=get_seed(nlp),
             is_complete=is_complete(nlp),
             tokenizer=None if nlp is None else nlp.tokenizer,
-            is_read=self._is_read(nlp),
+            is_read=is_learned_from(nlp, self, self.taught),
         )
         engine.initialize(chosen, self._read_all(examples, names), start)
         self._replace(engine, cfg, None)
@@ -414,18 +415,6 @@ class DynselComponent(StoredComponent):
 
     def _join(self, nlp: Language | None) -> None:
         """Remember what matters of the pipeline."""
-
-    def _is_read(self, nlp: Language | None) -> bool:
-        """Whether a component that comes after this one, and is trained with it, learns
-        from what this one predicts."""
-        names = [] if nlp is None else nlp.pipe_names
-        pipes = [None if nlp is None else nlp.get_pipe(name) for name in names]
-        later = names[pipes.index(self) + 1 :] if self in pipes else []
-        return nlp is not None and any(self._is_read_by(nlp, name) for name in later)
-
-    def _is_read_by(self, nlp: Language, name: str) -> bool:
-        """Whether a component learns from what this one predicts."""
-        return False
 
     def _get_knobs(self) -> dict[str, Any]:
         """What the engine is told for each prediction."""

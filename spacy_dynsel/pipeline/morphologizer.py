@@ -6,7 +6,6 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
-from spacy.language import Language
 from spacy.morphology import Morphology
 from spacy.parts_of_speech import IDS as POS_IDS
 from spacy.parts_of_speech import NAMES as POS_NAMES
@@ -130,6 +129,7 @@ class DynselMorphologizer(DynselComponent):
         "extend": False,
     }
     usual_name = "dynsel_morphologizer"
+    taught = POS_ATTRIBUTE
     usual_scorer = staticmethod(morphologizer_score)
     # The label we last warned about.
     _warned_label = ""
@@ -243,9 +243,6 @@ class DynselMorphologizer(DynselComponent):
                 )
             )
         return verdicts
-
-    def _is_read_by(self, nlp: Language, name: str) -> bool:
-        return POS_ATTRIBUTE in getattr(nlp.get_pipe(name), "learns_from", ())
 
     def add_label(self, label: str) -> int:
         """Add a label, before initialization.

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from spacy.language import Language
 from spacy.pipeline.tagger import tagger_score
 from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc
@@ -93,6 +92,7 @@ class DynselTagger(DynselComponent):
         "neg_prefix": "!",
     }
     usual_name = "dynsel_tagger"
+    taught = TAG_ATTRIBUTE
     usual_scorer = staticmethod(tagger_score)
 
     alpha = AlphaSetting(
@@ -176,9 +176,6 @@ class DynselTagger(DynselComponent):
         if not chosen:
             raise ValueError(Errors.DS042.format(name=self.name, attribute="token.tag"))
         return chosen
-
-    def _is_read_by(self, nlp: Language, name: str) -> bool:
-        return TAG_ATTRIBUTE in nlp.get_pipe_meta(name).requires
 
     def _get_gold(
         self, example: Example, names: TagNames, *, is_strict: bool = True

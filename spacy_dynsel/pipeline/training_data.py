@@ -13,6 +13,18 @@ def is_complete(nlp: Any) -> bool:
     return get_training_settings(nlp).get("max_epochs") != -1
 
 
+def is_learned_from(nlp: Any, component: Any, attribute: str) -> bool:
+    """Whether others that come after a component, and are trained with it, learn from the
+    attribute that it predicts. Those of others do if they require it."""
+    is_later = False
+    for name, other in nlp.pipeline if nlp is not None and attribute else ():
+        required = nlp.get_pipe_meta(name).requires
+        if is_later and attribute in getattr(other, "learns_from", required):
+            return True
+        is_later = is_later or other is component
+    return False
+
+
 def read_examples(
     get_examples: Callable[[], Iterable[Example]], method: str
 ) -> list[Example]:
