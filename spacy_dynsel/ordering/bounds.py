@@ -36,7 +36,9 @@ def bound_mean(losses: np.ndarray, alpha: float) -> float:
     bets = np.minimum(LARGEST_BET, np.sqrt(-2 * math.log(alpha) / (n * before)))
 
     def is_ruled_out(mean: float) -> bool:
-        growth = np.cumsum(np.log1p(bets * (mean - losses)))
+        # Where a gain is bet on, the capital must outlive a group that is lost.
+        allowed = np.minimum(bets, LARGEST_BET / max(1.0, 1 - mean))
+        growth = np.cumsum(np.log1p(allowed * (mean - losses)))
         return float(growth.max()) >= -math.log(alpha)
 
     if not is_ruled_out(1.0):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spacy_dynsel.ordering.bounds import bound_mean, count_needed, upper_rate
@@ -52,6 +52,7 @@ def test_does_not_depend_on_the_order_of_genres():
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=80), st.floats(0.01, 0.3))
+@example([0.0, 0.0, 0.0, 0.0, 0.0, -1.0, -1.0, 1.0], 0.28125)
 @settings(max_examples=50, deadline=None)
 def test_more_confidence_is_a_larger_bound(losses, alpha):
     losses = np.array(losses)
